@@ -28,7 +28,7 @@ from rlvr.policies.decoder import Decoder
 from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.training.batches import Groups, autocast, chunks, token_logprobs
 from rlvr.training.deterministic import one_thread
-from rlvr.training.passes import Microbatch, Pass
+from rlvr.training.forward import Microbatch, Pass
 from rlvr.training.trainer import Trainer
 
 LIMIT = 540  # seconds of a block

@@ -29,7 +29,7 @@ from transformers import GenerationConfig
 from rlvr import provenance
 from rlvr.config.schema.settings import Evaluation
 from rlvr.config.schema.specs import RunSpec
-from rlvr.cost.hardware import Device, Hardware, Shape, read
+from rlvr.cost.hardware import Device, Hardware, ModelShape, read
 from rlvr.cost.model import Sampling, forward_flops, update_flops
 from rlvr.data.tasks.operator_fill import generate_problems
 from rlvr.planning.expansion import make_plan
@@ -52,7 +52,7 @@ class Size:
     """A model, and the batch that it samples and trains on."""
 
     model: str  # whose shape: a name of config/hardware.yaml
-    shape: Shape
+    shape: ModelShape
     prompts: int
     samples: int
     prompt_tokens: int
@@ -67,7 +67,7 @@ class Size:
 
 def size_of(name: str, hardware: Hardware) -> Size:
     if name == "tiny":
-        shape = Shape(
+        shape = ModelShape(
             **{"architecture": "qwen2", "hidden_size": 32, "layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8},
             **{"intermediate_size": 64, "vocabulary": 512, "tie_embeddings": True},
         )
@@ -145,7 +145,7 @@ def problems_of(size: Size) -> list[Problem]:
     ]
 
 
-def work(size: Size, tokens: int, flops: Callable[[Shape, float, float], float]) -> float:
+def work(size: Size, tokens: int, flops: Callable[[ModelShape, float, float], float]) -> float:
     """FLOPs over each prompt once and over all responses; `flops` is the cost model's, forward or update."""
     drawn = Sampling(size.rows, size.prompts, size.prompt_tokens, tokens / size.rows, size.response_tokens)
     prompts = flops(size.shape, size.prompts * size.prompt_tokens, size.prompt_tokens / 2)

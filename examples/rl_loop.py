@@ -37,15 +37,15 @@ from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem, read_records
 from rlvr.statistics.pass_at_k import pass_at_k
+from rlvr.suggest import nearest
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, token_logprobs
 from rlvr.training.deterministic import one_thread
+from rlvr.training.forward import Microbatch, Pass, adamw, microbatch, sampler, training_pass
 from rlvr.training.losses import aggregation, kl, ppo_clip
-from rlvr.training.passes import Microbatch, Pass, adamw, microbatch, sampler, training_pass
 from rlvr.training.rollouts import Problems, correct, rewards_of, sample_prompts, verify
 from rlvr.training.update import Totals
 from rlvr.verifiers.pool import Pool
-from rlvr.words import nearest
 
 Batch = tuple[Groups, Tensor, Tensor, Tensor]  # weights (P, G, 1), log pi and log pi_ref (P, G, T) as sampled
 ROOT = Path(__file__).resolve().parents[1]

@@ -70,13 +70,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rlvr.figures import _training
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import RunRows, cell_columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: _training.TrainingLayout, runs: RunRows) -> pd.DataFrame:
     rows = []
     for cell in layout.cells:
         for run in cell.policies:

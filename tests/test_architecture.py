@@ -16,11 +16,11 @@ from rlvr.registry import papers
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "rlvr"
 
 # These import nothing of ours, and every folder may import them.
-BASE = {"files", "provenance", "environment", "offspring", "registry", "stages", "words"}
+BASE = {"child_processes", "files", "provenance", "registry", "run_in_env", "stage_options", "suggest"}
 # A folder may import from these too, and from itself.
 MAY_IMPORT = {
     **{room: set() for room in BASE},
-    "words": {"files"},
+    "suggest": {"files"},
     "records": set(),
     "estimators": set(),
     "verifiers": set(),
@@ -79,7 +79,7 @@ WITHOUT_TORCH = (
     "rlvr.items.table",
     "rlvr.items.figure",
     "rlvr.report.page",
-    "rlvr.environment",
+    "rlvr.run_in_env",
     "rlvr.workflow.targets",
     "rlvr.workflow.spec_files",
     "rlvr.workflow.locks",

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from conftest import ROOT, until
 
-from rlvr import offspring
+from rlvr import child_processes
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 POOL = r"""
@@ -35,10 +35,10 @@ SLEEPS = "import time\nwhile time.process_time() < 0.5: pass\ntime.sleep(10_000)
 LIBRARY = """
 import os, subprocess, sys, time
 from pathlib import Path
-from rlvr import offspring
+from rlvr import child_processes
 
 if sys.argv[1] == "watched":
-    offspring.leave_no_orphans(Path(__file__).parent / "folder")
+    child_processes.leave_no_orphans(Path(__file__).parent / "folder")
 program = "import os, time; os.write(1, b'%d ' % os.getpid()); time.sleep(10_000)"
 for options in ({}, {"start_new_session": True}, {"env": {}}):
     subprocess.Popen([sys.executable, "-c", program], **options)
@@ -183,8 +183,8 @@ def test_what_a_library_starts_is_killed_by_the_watcher(start, how, tmp_path):
     process, tree = start(command, stdout=subprocess.PIPE)
     started = said(process, 4)
     mark = Path(f"/proc/{process.pid}/limits").read_text().split("Max realtime timeout")[1].split()[0]
-    watcher = next(one for one in tree.children() if offspring.__file__ in one.cmdline())
-    assert {psutil.Process(pid) for pid in offspring._marked(int(mark))} == {tree, *started}
+    watcher = next(one for one in tree.children() if child_processes.__file__ in one.cmdline())
+    assert {psutil.Process(pid) for pid in child_processes._marked(int(mark))} == {tree, *started}
     assert len(started - family(tree)) == 1 and (tmp_path / "folder" / "file").exists()
     if how == "killed":
         process.kill()
@@ -213,7 +213,7 @@ def said(process: subprocess.Popen, count: int) -> set[psutil.Process]:
 
 def test_a_child_is_tied_to_its_parent(start, tmp_path):
     (tmp_path / "stage.py").write_text(
-        "import subprocess, sys, time\nfrom rlvr.offspring import tied\n"
+        "import subprocess, sys, time\nfrom rlvr.child_processes import tied\n"
         "subprocess.Popen([sys.executable, '-c', 'import time; print(1, flush=True); time.sleep(10_000)'],"
         " start_new_session=True, preexec_fn=tied())\ntime.sleep(10_000)\n"
     )
@@ -226,19 +226,19 @@ def test_a_child_is_tied_to_its_parent(start, tmp_path):
 
 CALLER = """
 import os, subprocess, sys, time
-from rlvr import offspring
-os.environ["RLVR_CALLER"] = offspring.named()
+from rlvr import child_processes
+os.environ["RLVR_CALLER"] = child_processes.named()
 subprocess.Popen(["sh", "-c", sys.executable + " " + " ".join(sys.argv[1:]) + "; true"])
 time.sleep(10_000)
 """
 STAGE = """
 import os, sys, time
-from rlvr import offspring
+from rlvr import child_processes
 from rlvr.training.progress import StopRequest
 
-offspring.TO_SAVE = 2.0
+child_processes.TO_SAVE = 2.0
 caller = int(os.environ["RLVR_CALLER"].split()[-2])
-offspring.end_with_caller() if sys.argv[1] != "deaf" else offspring.ends_with(caller, 2.0)
+child_processes.end_with_caller() if sys.argv[1] != "deaf" else child_processes.ends_with(caller, 2.0)
 stop = StopRequest()
 print("started", flush=True)
 while sys.argv[1] == "deaf" or not stop.after_step():
@@ -270,12 +270,12 @@ def stage_of(named: str, folder: Path) -> subprocess.Popen:
 @pytest.mark.parametrize("where", ["nowhere", "no name", "another boot", "another namespace"])
 def test_a_caller_of_another_machine_is_nobodys(where, tmp_path):
     """A name that a job was handed with its environment: the stage goes on."""
-    boot, namespace = offspring.machine()
+    boot, namespace = child_processes.machine()
     others = {"another boot": ("other", namespace), "another namespace": (boot, "pid:[1]")}
     named = {"nowhere": "", "no name": "1x"}.get(where) or " ".join([*others.get(where, ()), "4194304", "5"])
     process = stage_of("" if where == "nowhere" else named, tmp_path)
     assert process.stdout.readline() == "started\n"
-    time.sleep(3 * offspring.LOOK_EVERY)
+    time.sleep(3 * child_processes.LOOK_EVERY)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 75
@@ -283,7 +283,7 @@ def test_a_caller_of_another_machine_is_nobodys(where, tmp_path):
 
 def test_a_stage_whose_caller_is_gone_when_it_starts_does_not_begin(tmp_path):
     """Killed while Python was starting; or its number is another process's by now."""
-    machine = " ".join(offspring.machine())
+    machine = " ".join(child_processes.machine())
     for pid, began in (("4194304", "5"), (str(os.getpid()), "5")):
         process = stage_of(f"{machine} {pid} {began}", tmp_path)
         assert process.wait(60) == 1 and f"process {pid}, which started this stage, is gone" in process.stderr.read()

@@ -3,7 +3,7 @@
 import pytest
 
 from rlvr import estimators
-from rlvr.words import NEAREST, close, missing, named, nearest, shown
+from rlvr.suggest import NEAREST, close, missing, named, nearest, shown
 
 KEYS = ("prompt", "answer", "id", "level")
 

@@ -15,7 +15,7 @@ import tutorial
 import typer
 import yaml
 
-from rlvr.report import kept, readme
+from rlvr.report import readme, rerender
 from rlvr.report.numbers import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
     if not taken.claims.empty:
         (out / "claims-table.md").write_text(WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
         pages = ["claims-table", "claims", *pages]
-    for spec, shown in kept.items(taken.folder):
+    for spec, shown in rerender.items(taken.folder):
         _numbers(spec, shown, taken, out / shown.parent.name)
     few = sum(picture.stat().st_size for picture in taken.folder.rglob("*.png")) <= MOST_PICTURES
     (out / "README.md").write_text(readme.page(taken.folder, pictures=few))
@@ -68,7 +68,7 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
 
 def _numbers(spec: Path, shown: Path, taken: papers.Snapshot, out: Path) -> None:
     """A page with the statistics of a table or figure, linked from the table's own page."""
-    layout, frames = kept.read(spec)
+    layout, frames = rerender.read(spec)
     runs = taken.runs.at("../../runs.html")
     parts = [numbers(frame, name, runs, name) for name, frame in frames.items()]
     page = out / "numbers" / f"{spec.stem}.md"

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from support.claims_by_hand import plain
 
-from rlvr.claims import of_diversity
+from rlvr.claims import diversity_claims
 from rlvr.claims.contrasts import layout, needs
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
@@ -32,7 +32,7 @@ def contrast(pairs) -> ContrastSpec:
 
 def estimate(diversity, *contrasts):
     claim = plain(resamples=500, seed=0).model_copy(update={"measure": "s_div"})
-    return of_diversity.estimates(list(contrasts), claim, Evidence(diversity=diversity))
+    return diversity_claims.estimates(list(contrasts), claim, Evidence(diversity=diversity))
 
 
 def drawn() -> dict:
@@ -107,4 +107,6 @@ def test_what_a_table_of_diversity_has_not_is_said(pacs, changes, wrong):
     claim = next(one for one in planned.paper.claims if one.name == "diversity").model_copy(update=changes)
     item = planned.item("table3")
     with pytest.raises(ConfigError, match=wrong):
-        of_diversity.check(Claim.model_construct(**dict(claim)), item, planned.paper.tables["table3"], pacs, "claims")
+        diversity_claims.check(
+            Claim.model_construct(**dict(claim)), item, planned.paper.tables["table3"], pacs, "claims"
+        )

@@ -11,7 +11,7 @@ from support.claims_by_hand import COUNTS, CURVES, claim, described, each_contra
 from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED
 from rlvr.config.schema.items import Claim
-from rlvr.config.schema.names import About
+from rlvr.config.schema.models_and_data import About
 from rlvr.files import RecordError
 from rlvr.items.contrast import ClaimSpec, Evidence
 

@@ -21,7 +21,7 @@ from support.claims_by_hand import (
     values,
 )
 
-from rlvr.claims import of_scores
+from rlvr.claims import score_claims
 from rlvr.claims.contrasts import contrasts
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, evaluate, published
 from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, REPRODUCED, together
@@ -30,7 +30,7 @@ from rlvr.config.schema.items import Claim
 from rlvr.files import RecordError
 from rlvr.items.contrast import ClaimSpec, Evidence
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
-from rlvr.statistics.intervals import SeedsAndProblems, linearised, spread
+from rlvr.statistics.intervals import SeedsAndProblems, linearised, two_way
 from rlvr.statistics.references import Reference
 
 
@@ -127,7 +127,7 @@ def test_harder_has_the_interval_of_a_difference_of_means_over_hard_problems_and
     gain_SN = values(scores, "steep", 1, 3) - values(scores, "low", 1, 3)
     assert row["estimate"] == pytest.approx(100 * (gain_SN[:, HARD].mean() - gain_SN.mean()))
     hard_SN = linearised(np.where(HARD, gain_SN, np.nan))
-    assert (row["high"] - row["low"]) / 2 == pytest.approx(100 * spread(hard_SN - gain_SN).half_width(0.025))
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(100 * two_way(hard_SN - gain_SN).half_width(0.025))
 
 
 def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
@@ -135,7 +135,7 @@ def test_several_contrasts_widen_the_interval_that_contradicts_and_no_other():
     one, three = (evaluate(plain(ks, resamples=20_000), Evidence(noisy(5))) for ks in ((1,), (1, 2, 4)))
     assert (one[0]["low"], one[0]["high"]) == pytest.approx((three[0]["low"], three[0]["high"]))
     gain_SN = 100 * (values(noisy(5), "left", 1, 3) - values(noisy(5), "right", 1, 3))
-    of = spread(gain_SN)
+    of = two_way(gain_SN)
     widened = three[0]["high_of_all"] - three[0]["estimate"]
     assert 1.02 * of.half_width(0.025) < widened < of.half_width(0.025 / 3)
 
@@ -235,4 +235,4 @@ def test_its_interval_is_that_of_the_table_over_benchmarks():
 def test_one_benchmark_has_no_mean_over_benchmarks():
     made = claim("greater", left="high", right=["low"], average=True)
     with pytest.raises(ConfigError, match="average: remove this key: one benchmark"):
-        of_scores.check(made, item(TABLE, COUNTS), TABLE, None, "p")
+        score_claims.check(made, item(TABLE, COUNTS), TABLE, None, "p")

@@ -156,7 +156,7 @@ def planned(root: Path, name: str = "my"):
 )
 def test_several_methods_are_compared_at_equal_pass_1(own, monkeypatch, methods, more, baseline, rates):
     root, model, data = own
-    monkeypatch.setattr("rlvr.commands.own.run", lambda *_, **__: None)
+    monkeypatch.setattr("rlvr.commands.own_paper.run", lambda *_, **__: None)
     sizes = {"settings": [*SIZES], "learning_rate": 2e-4, "device": "cpu", "config_folder": root / "config"}
     name = "_".join((*methods, *more))
     train_command([model], Path(data), "operators", [*methods], backend="native", name=name, **sizes, **more)

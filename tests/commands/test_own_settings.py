@@ -17,7 +17,7 @@ from rlvr.commands import own as own_command
 from rlvr.commands import train as train_command
 from rlvr.config import identity
 from rlvr.config.layers import parse_yaml, read_yaml
-from rlvr.config.schema.names import LocalData
+from rlvr.config.schema.models_and_data import LocalData
 from rlvr.config.schema.settings import Settings
 from rlvr.data import local
 from rlvr.data.rows import DataError
@@ -63,8 +63,8 @@ def test_each_setting_that_the_command_takes_reaches_the_plan_or_is_refused_in_o
     own, monkeypatch, capsys, section
 ):
     root, model, data = own
-    monkeypatch.setattr("rlvr.commands.own.subprocess.Popen", lambda *_, **__: SimpleNamespace(wait=lambda: 0))
-    monkeypatch.setattr("rlvr.offspring.tied", lambda: None)
+    monkeypatch.setattr("rlvr.commands.own_paper.subprocess.Popen", lambda *_, **__: SimpleNamespace(wait=lambda: 0))
+    monkeypatch.setattr("rlvr.child_processes.tied", lambda: None)
     for key in (key for key in KEYS if key[0] == section):
         default = DEFAULTS[key[0]].get(key[1], "grpo")
         for value in dict.fromkeys([json.dumps(default), "7", "0.25", "token_mean", "sequence", "cpu", "[wandb]"]):
@@ -100,7 +100,7 @@ def test_evaluate_refuses_settings_of_training(section):
 
 def test_a_device_and_a_backend_by_set_are_those_of_the_run(own, monkeypatch):
     root, model, data = own
-    monkeypatch.setattr("rlvr.commands.own.run", lambda *_, **__: None)
+    monkeypatch.setattr("rlvr.commands.own_paper.run", lambda *_, **__: None)
     changed = ["execution.device=gpu", "rl.backend=verl", "loss.aggregation=token_mean", "rl.betas=[0.8, 0.9]"]
     train_command(
         [model], Path(data), "operators", ["ace"], settings=changed, name="by_set", config_folder=root / "config"

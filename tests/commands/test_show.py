@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.estimators import Estimator
-from rlvr.show.comparison import Curve, flips, scores
+from rlvr.show.comparison import ComparedCurve, flips, scores
 from rlvr.show.groups import Shown, task_of
-from rlvr.show.names import find
-from rlvr.show.pieces import pieces, printable
+from rlvr.show.highlight import pieces, printable
+from rlvr.show.lookup import find
 from rlvr.show.sparks import lines
 from rlvr.show.weights import put_to
 from rlvr.statistics.intervals import SeedsAndProblems
@@ -201,6 +201,6 @@ def test_a_run_compared_with_itself_differs_in_nothing(say):
 
 
 def test_curves_of_a_terminal_share_a_scale():
-    curve = Curve("x", list(range(100)), [float(i) for i in range(100)], [50.0] * 100)
+    curve = ComparedCurve("x", list(range(100)), [float(i) for i in range(100)], [50.0] * 100)
     a, b = lines(curve)
     assert len(a) == len(b) == 32 and a[0] == "▁" and a[-1] == "█" and set(b) <= {"▄", "▅"} and a == "".join(sorted(a))

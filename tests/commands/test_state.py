@@ -128,7 +128,7 @@ def test_finished_work_that_is_published_again_just_now_stays(tmp_path):
         (folder / name).write_text("12345")
     publish_json(folder / "manifest.json", {"policy": "policy-step1", "files": {"model": ""}})
     code = (
-        "import sys, pathlib; from rlvr.training.lease import lease\n"
+        "import sys, pathlib; from rlvr.training.lock_file import lease\n"
         f"with lease(pathlib.Path({str(folder / 'state')!r})): print('mine', flush=True); sys.stdin.read()"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}

@@ -24,7 +24,7 @@ from rlvr.config import cluster, load, paper_folders
 from rlvr.config.claim_words import WORDS
 from rlvr.config.layers import ConfigError, Layer, read_yaml
 from rlvr.config.schema.items import Claim, ItemConfig, Over, Row, Sides
-from rlvr.config.schema.names import Data, Model, Prompt
+from rlvr.config.schema.models_and_data import Data, Model, Prompt
 from rlvr.config.schema.paper import Arm, AtScale, Paper, PaperModel, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.cost import hardware

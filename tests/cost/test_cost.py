@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.config.cluster import Cluster
-from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
 from rlvr.config.load import ConfigError
 from rlvr.config.order import items_in_order, needs, priorities, ranks
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of
+from rlvr.config.validate import validate
 from rlvr.cost import hardware, summary
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
@@ -40,7 +40,7 @@ def ace():
 # ---- parameters and FLOPs ----
 
 SIZES = {"hidden_size": 4, "layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 2, "intermediate_size": 8}
-SMALL = hardware.Shape(architecture="llama", **SIZES, vocabulary=10, tie_embeddings=False)
+SMALL = hardware.ModelShape(architecture="llama", **SIZES, vocabulary=10, tie_embeddings=False)
 
 
 def test_flops_by_hand():

@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 from rlvr.commands import app
 from rlvr.config import paper_folders
 from rlvr.config.cluster import Cluster, JobResources
-from rlvr.config.explain import validate
 from rlvr.config.layers import read_yaml
+from rlvr.config.validate import validate
 from rlvr.cost import activations, hardware, refusals
 from rlvr.cost.model import Costs
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
-from rlvr.policies.beginnings import Branches
 from rlvr.policies.decoder import Decoder
+from rlvr.policies.shared_prefixes import Branches
 from rlvr.policies.sources.scratch import scratch_policy
 
 PAPERS = paper_folders.names(ROOT / "config")
@@ -28,7 +28,7 @@ TINY = HALF_B.model_copy(
 CONFIGS = {"llama": LlamaConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config}
 
 
-def model_of(shape: hardware.Shape, layers: int, dtype=torch.float32):
+def model_of(shape: hardware.ModelShape, layers: int, dtype=torch.float32):
     """Random weights in a shape, with fewer layers."""
     config = CONFIGS[shape.architecture](
         hidden_size=shape.hidden_size,
@@ -61,7 +61,7 @@ def kept(model, forward) -> int:
     return sum(sizes.values())
 
 
-def of_whole(shape: hardware.Shape, measure) -> float:
+def of_whole(shape: hardware.ModelShape, measure) -> float:
     """A measure of all layers of a shape, from those of one and two layers."""
     one, two = measure(1), measure(2)
     return one + (shape.layers - 1) * (two - one)

@@ -11,7 +11,7 @@ from rlvr.planning.expansion import make_plan
 
 REPO = "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
 SIZES = {"hidden_size": 1536, "layers": 28, "heads": 12, "kv_heads": 2, "head_dim": 128, "intermediate_size": 8960}
-SHAPE = hardware.Shape(architecture="qwen2", **SIZES, vocabulary=151936, tie_embeddings=False)
+SHAPE = hardware.ModelShape(architecture="qwen2", **SIZES, vocabulary=151936, tie_embeddings=False)
 
 
 def estimate(*, steps: int, prompts: int, samples: int, longest: int, mean: int, gpus: int, device="a100"):

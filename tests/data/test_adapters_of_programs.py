@@ -52,13 +52,13 @@ class Malicious:
 def test_a_pickle_that_calls_code_is_refused_and_not_run(tmp_path):
     trace = tmp_path / "executed"
     path = lines(tmp_path / "test6.jsonl", [livecodebench_row("a", packed(Malicious(trace)))])
-    with pytest.raises(adapters.Refused, match="more than a text"):
+    with pytest.raises(adapters.UntrustedFile, match="more than a text"):
         loaded("livecodebench-v6", path)
     done = rlvr("prepare", "livecodebench-v6", "--from", str(path), "--out", str(tmp_path / "out"))
     assert done.exit_code == 2 and "more than a text" in done.stderr and not (tmp_path / "out").exists()
     assert not trace.exists()
     for content in (["no", "text"], {"a": 1}, os.system, 5):
-        with pytest.raises(adapters.Refused, match="more than a text"):
+        with pytest.raises(adapters.UntrustedFile, match="more than a text"):
             loaded("livecodebench-v6", lines(tmp_path / "t.jsonl", [livecodebench_row("a", packed(content))]))
 
 
@@ -68,7 +68,7 @@ def test_a_text_is_read_from_a_pickle_of_any_protocol(protocol):
 
     for text in ("", "[1]", "é\n\\ \u2028 \U0001f600", "x" * 300):
         assert pickled_text(pickle.dumps(text, protocol)) == text
-    with pytest.raises(adapters.Refused):
+    with pytest.raises(adapters.UntrustedFile):
         pickled_text(pickle.dumps(os.system, protocol))
 
 
@@ -83,7 +83,7 @@ def test_packed_tests_that_are_not_what_they_say(tmp_path, monkeypatch):
     from rlvr.data.adapters import livecodebench
 
     monkeypatch.setattr(livecodebench, "LARGEST", 100)
-    with pytest.raises(adapters.Refused, match="larger than 100 bytes"):
+    with pytest.raises(adapters.UntrustedFile, match="larger than 100 bytes"):
         livecodebench.private(packed("x" * 10_000))
 
 

@@ -6,7 +6,7 @@ from support.published_sets import SETS
 
 from rlvr.config.identity import data_id
 from rlvr.config.load import ConfigError, named_entries, read_data, read_yaml
-from rlvr.config.schema.names import ADAPTERS, Prompt
+from rlvr.config.schema.models_and_data import ADAPTERS, Prompt
 from rlvr.data import published
 from rlvr.planning.expansion import make_plan
 

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from rlvr.config.identity import data_id
 from rlvr.config.load import read_data
-from rlvr.config.schema.names import Synthetic
+from rlvr.config.schema.models_and_data import Synthetic
 from rlvr.data import prepare
 from rlvr.data.lookup import ranks, similarity
 from rlvr.records import Problem, read_records

@@ -9,7 +9,7 @@ from conftest import ROOT, spec_file
 from support.published_sets import DATA, SETS, dapo_row, lines, loaded, parquet, rlvr, small
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema.names import Mixture, Share
+from rlvr.config.schema.models_and_data import Mixture, Share
 from rlvr.data import card, prepare
 from rlvr.data.rows import DataError
 from rlvr.files import read_json

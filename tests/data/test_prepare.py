@@ -29,7 +29,7 @@ from support.published_sets import (
 )
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data import card, prepare, published, sources
 from rlvr.files import read_json
 from rlvr.records import Problem, read_records

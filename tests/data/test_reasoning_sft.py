@@ -8,7 +8,7 @@ from support.published_sets import DATA, SETS, lines, parquet
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from rlvr.config.schema.names import Mixture
+from rlvr.config.schema.models_and_data import Mixture
 from rlvr.data import prepare
 from rlvr.planning.papers import read_sources
 from rlvr.records import Demonstration, Problem, read_records

@@ -5,7 +5,7 @@ import json
 import pytest
 from support.published_sets import GOOD, QUESTION, SETS, lines, loaded
 
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.published import fields_of
 from rlvr.verifiers import code, math
 from rlvr.verifiers.pool import Pool

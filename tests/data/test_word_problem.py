@@ -9,7 +9,7 @@ import pytest
 from rlvr import verifiers
 from rlvr.config.layers import ConfigError, Layer
 from rlvr.config.load import named_entries
-from rlvr.config.schema.names import Model
+from rlvr.config.schema.models_and_data import Model
 from rlvr.data.tasks import _sentences, first_false
 from rlvr.data.tasks import word_problem as task
 

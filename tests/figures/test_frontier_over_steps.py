@@ -7,7 +7,7 @@ from support.layouts_by_hand import typed
 from rlvr.figures.frontier_over_steps import GAIN, PASS, Config, FrontierLayout, draw, statistics
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 
 def probes(*counts: list[int]) -> dict:
@@ -17,7 +17,7 @@ def probes(*counts: list[int]) -> dict:
 
 # pass@1 and pass@2 of 4 problems: (c1 + 2 c2) / 8 and (c1 + c2) / 4.
 START, HALF, ALL = [2, 2, 0], [1, 2, 1], [0, 0, 4]  # 1/4 and 1/2; 1/2 and 3/4; 1 and 1
-RUNS = Runs({f"grpo{s}": probes(START, HALF) for s in (1, 2)} | {f"other{s}": probes(START, ALL) for s in (1, 2)})
+RUNS = RunRows({f"grpo{s}": probes(START, HALF) for s in (1, 2)} | {f"other{s}": probes(START, ALL) for s in (1, 2)})
 RUNS |= {f"low{s}": probes(START, START) for s in (1, 2)}
 LAYOUT = typed(
     FrontierLayout,

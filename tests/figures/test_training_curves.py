@@ -20,7 +20,7 @@ from rlvr.items import FIGURE_KINDS
 from rlvr.items import figure as stage
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.run_rows import Runs, running_mean
+from rlvr.statistics.run_rows import RunRows, running_mean
 
 LOADED = dict(FIGURE_KINDS.all())
 KINDS = {name: kind.statistics for name, kind in LOADED.items() if kind.statistics}
@@ -45,9 +45,9 @@ def layout(kind: str, arms=("grpo", "lens"), models=("m",), seeds=3, **more) -> 
     return typed(of, **{"kind": kind, "title": "A title", "scale": "laptop", "cells": cells, **own, **more})
 
 
-def made(content: CellsLayout) -> Runs:
-    """Runs whose prompts get easier, each arm's at its own pace."""
-    generator, runs = np.random.default_rng(0), Runs()
+def made(content: CellsLayout) -> RunRows:
+    """RunRows whose prompts get easier, each arm's at its own pace."""
+    generator, runs = np.random.default_rng(0), RunRows()
     for place, run in enumerate(run for cell in content.cells for run in cell.policies):
         metrics, probe = [], []
         for step in range(1, STEPS + 1):
@@ -69,8 +69,8 @@ def measured(*names: str, smooth: int | None = None) -> dict:
     return {"measures": [asdict(curve(name, smooth)) for name in names], "smooth": smooth}
 
 
-def by_hand(**rows) -> Runs:
-    return Runs({run: {"probe": probe, "metrics": metrics} for run, (probe, metrics) in rows.items()})
+def by_hand(**rows) -> RunRows:
+    return RunRows({run: {"probe": probe, "metrics": metrics} for run, (probe, metrics) in rows.items()})
 
 
 # ---- measures and their curves ----

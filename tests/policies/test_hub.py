@@ -15,7 +15,7 @@ from conftest import ROOT, spec_file, tiny
 from support.local_hub import serving
 
 from rlvr.config.layers import ConfigError
-from rlvr.config.schema.names import AboutModel, HubModel
+from rlvr.config.schema.models_and_data import AboutModel, HubModel
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import save
 

@@ -21,7 +21,7 @@ from rlvr.policies.sources.scratch import scratch_policy
 from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import PicturesUnread
 from rlvr.training.batches import pad_prompts
-from rlvr.training.passes import critic_of
+from rlvr.training.forward import critic_of
 
 
 @pytest.fixture

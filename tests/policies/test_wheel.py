@@ -16,7 +16,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from rlvr.config import identity
 from rlvr.config.load import read_models, read_prompts
-from rlvr.config.schema.names import WheelModel
+from rlvr.config.schema.models_and_data import WheelModel
 from rlvr.files import sha256
 from rlvr.policies import store
 from rlvr.policies.sources import Unbuildable, wheel

@@ -21,11 +21,11 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
 from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
-from rlvr.report import kept, readme
+from rlvr.report import readme, rerender
 from rlvr.report.history import objections
-from rlvr.report.kept import copy
+from rlvr.report.rerender import copy
 from rlvr.report.runs import ORIGIN, described
-from rlvr.report.snapshot import Missing, Refused, take
+from rlvr.report.snapshot import MissingResults, SnapshotRefused, take
 from rlvr.statistics.table_rows import pass_at_k_rows
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
@@ -52,7 +52,7 @@ def by_hand(plan, folder: Path, paper: str) -> None:
     for name in asked_for(plan, paper):
         file = Path((paths.table if name in made.tables else paths.figure)(paper, name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
-        for statistics in kept.files(plan, paper, name, paths):
+        for statistics in rerender.files(plan, paper, name, paths):
             statistics.parent.mkdir(parents=True, exist_ok=True)
             statistics.write_text("a,b\n1,2\n")
         if name in made.tables:
@@ -98,7 +98,7 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert all(f"(lens/{path.name})" in page for path in copied.values())
     below = page.split("(lens/core_curves.png)\n\n")[1].split("\n")[0]
     assert "thin lines: the seeds" in below and "The paper gives numbers for the all-wrong groups alone" in below
-    assert {file.stem for file, _ in kept.items(out)} == set(names)
+    assert {file.stem for file, _ in rerender.items(out)} == set(names)
     assert "Taken although" in page and "c0ffee is no ancestor of HEAD" in page and "reason: by hand." in page
     runs = pd.read_csv(out / "runs.csv")
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
@@ -116,7 +116,7 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
     claims = results / "claims" / "full-laptop" / "lens.csv"
     claims.parent.mkdir()
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
-    with pytest.raises(Missing, match=r"manifest\.json is missing"):
+    with pytest.raises(MissingResults, match=r"manifest\.json is missing"):
         taken(plan, results, tmp_path / "docs", other)
     found = needs(layout(other, "lens"))
     behind = {*found.runs, *(policy for policy, _ in found.scores)}
@@ -136,10 +136,10 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
 def test_what_is_refused_replaces_nothing(plan, results, tmp_path):
     out = tmp_path / "docs"
     (out / "kept").mkdir(parents=True)
-    with pytest.raises(Refused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
+    with pytest.raises(SnapshotRefused, match="c0ffee is no ancestor of HEAD, or not in this repository"):
         taken(plan, results, out, allow="")
     Path(Paths(str(results), "smoke").table("lens", "table1")[1]).unlink()
-    with pytest.raises(Missing, match=r"table1\.md is missing"):
+    with pytest.raises(MissingResults, match=r"table1\.md is missing"):
         taken(plan, results, out)
     assert (out / "kept").exists()
 
@@ -166,7 +166,7 @@ def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
     by_hand(both, results, "ace")
     ours = {**CLAIM, "paper": "ace", "short": "ACE", "says": "ACE is ahead", "p": 0.001}
     pd.DataFrame([ours]).to_csv(results / "claims" / "smoke" / "ace.csv", index=False)
-    with pytest.raises(Refused, match=r"runs\.csv is missing"):
+    with pytest.raises(SnapshotRefused, match=r"runs\.csv is missing"):
         taken(both, results, out, keep=["lens"])
     assert taken(both, results, out) == ["lens", "ace"]
     whole = bytes_in(out)
@@ -183,7 +183,7 @@ def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
     assert (out / "ace" / f"{table}.md").read_text() == "another"
     frame = pd.read_csv(out / "runs.csv")
     frame[frame["policy"] != both.papers["lens"].item("core").policies()[0]].to_csv(out / "runs.csv", index=False)
-    with pytest.raises(Refused, match="lens cannot stay as it is"):
+    with pytest.raises(SnapshotRefused, match="lens cannot stay as it is"):
         taken(both, results, out, keep=["lens"])
     assert (out / "ace" / f"{table}.md").read_text() == "another", "nothing was replaced"
 
@@ -256,10 +256,10 @@ def assert_same_picture(made: Path, committed: Path) -> None:
 
 def assert_as_rendered(folder: Path, scratch: Path) -> int:
     """Renders every item of a snapshot that has its data, and returns their number."""
-    found = list(kept.items(folder))
+    found = list(rerender.items(folder))
     for spec, shown in found:
         made = scratch / shown.name
-        kept.render(spec, made, ROOT)
+        rerender.render(spec, made, ROOT)
         if shown.suffix == ".md":
             assert made.read_text() == shown.read_text(), shown
         else:
@@ -274,10 +274,10 @@ def test_kept_items_are_rendered_again(tmp_path):
     paths = Paths(str(tmp_path), "smoke")
     rows = pass_at_k_rows(LAYOUT, on_x({name: [1, 2] for name in ("a1", "a2", "b1", "b2")}), None)
     for paper, item, shown in (("ace", "table1", "table1.md"), ("ace", "core_frontier", "core_frontier.png")):
-        for file in kept.files(plan, paper, item, paths):
+        for file in rerender.files(plan, paper, item, paths):
             publish(file, rows.to_csv(index=False))
-        kept.keep(plan, paper, item, paths, out / paper)
-        kept.render(out / paper / ".data" / f"{item}.json", tmp_path / shown, ROOT)
+        rerender.keep(plan, paper, item, paths, out / paper)
+        rerender.render(out / paper / ".data" / f"{item}.json", tmp_path / shown, ROOT)
         copy(tmp_path / shown, out / paper / shown)
     assert assert_as_rendered(out, tmp_path) == 2
     table = out / "ace" / "table1.md"
@@ -287,9 +287,9 @@ def test_kept_items_are_rendered_again(tmp_path):
 
 
 def test_large_statistics_are_compressed(plan, results, tmp_path):
-    (file,) = kept.files(plan, "lens", "table1", Paths(str(results), "smoke"))
+    (file,) = rerender.files(plan, "lens", "table1", Paths(str(results), "smoke"))
     file.write_text("a\n" + "1234567\n" * 10_000)
-    kept.keep(plan, "lens", "table1", Paths(str(results), "smoke"), tmp_path / "lens")
+    rerender.keep(plan, "lens", "table1", Paths(str(results), "smoke"), tmp_path / "lens")
     (copied,) = (tmp_path / "lens" / ".data").glob("table1.csv*")
     assert copied.name == "table1.csv.gz" and copied.stat().st_size < 2_000 and len(pd.read_csv(copied)) == 10_000
 

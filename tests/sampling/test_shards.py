@@ -224,13 +224,13 @@ def test_a_command_runs_with_this_package_and_its_own_tools_first(tmp_path):
     python.symlink_to(sys.executable)
     command = site("site/bin/python -W ignore").python("vllm", tmp_path)
     code = "import os, rlvr, sys; print(rlvr.__file__, os.environ['PATH'].split(':')[0], sys.warnoptions, sys.argv[1])"
-    done = run_module("rlvr.environment", "here", command, "-c", code, "two words")
+    done = run_module("rlvr.run_in_env", "here", command, "-c", code, "two words")
     assert done.stdout.strip() == f"{ROOT}/src/rlvr/__init__.py {python.parent} ['ignore'] two words"
 
 
 def test_a_missing_python_is_named_with_file_and_key(tmp_path):
     command = site(".venv-cluster/bin/python").python("vllm", tmp_path)
-    done = run_module("rlvr.environment", "config/cluster.yaml: environments.vllm", command, "-m", "x", check=False)
+    done = run_module("rlvr.run_in_env", "config/cluster.yaml: environments.vllm", command, "-m", "x", check=False)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert (
         f"config/cluster.yaml: environments.vllm: no such program: {tmp_path}/.venv-cluster/bin/python" in done.stderr

@@ -25,7 +25,7 @@ from docstrings import markdown  # noqa: E402
 
 from rlvr.config.layouts import ScoresLayout  # noqa: E402
 from rlvr.figures._scored import OfTables  # noqa: E402
-from rlvr.report import browse, claims, kept, numbers, runs  # noqa: E402
+from rlvr.report import browse, claims, numbers, rerender, runs  # noqa: E402
 
 RUN = {
     **{"method": "grpo", "model": "tiny", "learning_rate": "5e-05", "settings": "", "stage": "rl", "step": "50"},
@@ -105,7 +105,7 @@ def test_a_page_weighs_what_it_loads(tmp_path):
 
 
 def test_a_number_leads_to_its_runs(snapshot):
-    _, frames = kept.read(snapshot / "ace" / ".data" / "core.json")
+    _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
     page = numbers.numbers(frames["core"], "core", runs.read(snapshot).at("runs.html"), "core")
     assert '<button type="button" popovertarget="core-0">−1.5 [−2, 1e-05]</button>' in page
     assert page.count('<div popover id="core-0"') == 1
@@ -118,7 +118,7 @@ def test_a_number_leads_to_its_runs(snapshot):
 
 def test_long_statistics_are_a_row_per_method(snapshot, monkeypatch):
     monkeypatch.setattr(numbers, "MOST", 1)
-    _, frames = kept.read(snapshot / "ace" / ".data" / "core.json")
+    _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
     page = numbers.numbers(pd.concat(3 * [frames["core"]]), "core", runs.read(snapshot), "core")
     assert page.count("<tr") == 2 and 'popovertarget="core-0">GRPO &lt;b&gt;</button>' in page and "3 rows" in page
 
@@ -190,7 +190,7 @@ def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, 
 
 
 def test_a_table_says_how_its_columns_sort():
-    html = browse.table("Runs", {"Seed": browse.NUMBER}, [("a", [browse.Cell("8", 8)])])
+    html = browse.table("Runs", {"Seed": browse.NUMBER}, [("a", [browse.TableCell("8", 8)])])
     assert '<th scope="col" data-kind="number">Seed</th>' in html
     assert '<tr id="a"><td data-sort="8">8</td></tr>' in html
     assert 'aria-label="Runs"' in html

@@ -11,8 +11,8 @@ from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.claims.table import numbers
 from rlvr.config.measures import ANY, PERCENTAGE, SHARE, of_difference, possible
-from rlvr.report import kept
-from rlvr.show.pieces import percent, signed
+from rlvr.report import rerender
+from rlvr.show.highlight import percent, signed
 from rlvr.statistics.intervals import Interval, SeedsAndProblems, over_seeds
 from rlvr.statistics.shown import brackets, is_withheld
 from rlvr.statistics.table_rows import pass_at_k_rows
@@ -76,7 +76,7 @@ def test_a_claim_says_why_too():
 
 
 def test_no_committed_percentage_is_outside_0_and_100():
-    files = [path for folder in (ROOT / "docs").glob("*/") for path in folder.glob(f"*/{kept.DATA}/*.csv*")]
+    files = [path for folder in (ROOT / "docs").glob("*/") for path in folder.glob(f"*/{rerender.DATA}/*.csv*")]
     assert len(files) > 100
     for path in files:
         frame = pd.read_csv(path)

@@ -12,7 +12,7 @@ from support.layouts_by_hand import typed
 from support.scores_by_hand import LAYOUT, on_x
 
 from rlvr.config.layouts import ScoresLayout
-from rlvr.statistics.intervals import SeedsAndKnownProblems, SeedsAndProblems, over_samples, over_seeds, spread
+from rlvr.statistics.intervals import SeedsAndKnownProblems, SeedsAndProblems, over_samples, over_seeds, two_way
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.statistics.references import Reference
 from rlvr.statistics.table_rows import holm
@@ -78,7 +78,7 @@ def test_where_problems_vary_alone_seeds_are_copies_of_one_and_the_other_way_rou
 
 def test_the_variance_of_a_mean_by_hand():
     """2 seeds x 2 problems: seeds' means 2 and 4, problems' 2.5 and 3.5, remainder 0.5: a two-way ANOVA's table."""
-    found = spread(np.array([[1.0, 3.0], [4.0, 4.0]]))
+    found = two_way(np.array([[1.0, 3.0], [4.0, 4.0]]))
     of_seeds, of_problems, rest = 2.0 / 2, 0.5 / 2, (4 * 0.5**2) / 1 / 4
     total = of_seeds + of_problems - rest
     freedom = max(total**2 / (of_seeds**2 + of_problems**2 + rest**2), 1)
@@ -93,7 +93,7 @@ def test_the_estimated_variance_is_the_true_one_on_average():
     generator, found, means = np.random.default_rng(8), [], []
     for _ in range(3000):
         x = generator.normal(0, 0.4, (6, 1)) + generator.normal(0, 0.6, (1, 9)) + generator.normal(0, 1.0, (6, 9))
-        made = spread(x)
+        made = two_way(x)
         found.append(made.errors[-1][0] ** 2)
         means.append(made.mean)
     truth = 0.16 / 6 + 0.36 / 9 + 1.0 / 54

@@ -10,7 +10,7 @@ from rlvr.claims.evaluate import evaluate
 from rlvr.config.layouts import Rate
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.config.schema.items import Claim, Row
-from rlvr.config.schema.names import About
+from rlvr.config.schema.models_and_data import About
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Statistics
 from rlvr.figures import over_steps

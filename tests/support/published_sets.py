@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.config.load import read_data
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data import published
 from rlvr.records import Problem, read_records
 

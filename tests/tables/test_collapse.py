@@ -1,4 +1,4 @@
-"""Runs that collapse: the rule by hand, and the table of their counts."""
+"""RunRows that collapse: the rule by hand, and the table of their counts."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from support.layouts_by_hand import typed
 
 from rlvr.statistics.collapse import judge
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 from rlvr.tables.collapse import CollapseLayout, render, statistics
 
 RULE = {"window": 0.1, "factor": 1.5, "share": 0.1}
@@ -47,7 +47,7 @@ def test_the_table_of_collapses():
     layout = typed(
         CollapseLayout, cells=cells, compare_with="grpo", compare_label="grpo", collapse={**RULE, "window": 0.25}
     )
-    runs = Runs()
+    runs = RunRows()
     for run in [run for cell in layout.cells for run in cell.policies]:
         unsolved = [30, 10, 10, 30] if run in ("grpo0", "grpo1", "grpo2") else [30, 20, 10, 10]
         runs[run] = {"metrics": [{"step": i, "unsolved": u, "prompts_drawn": 60} for i, u in enumerate(unsolved)]}

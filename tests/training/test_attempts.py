@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.files import read_json
-from rlvr.training.attempt import FAILURES, FIRST_LOG, error_of, same
+from rlvr.training.retry_guard import FAILURES, FIRST_LOG, error_of, same
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def attempt(folder, code: str):
 
 
 def command(folder, log, code: str) -> list[str]:
-    attempt = [sys.executable, "-m", "rlvr.training.attempt", str(folder / "state"), str(log), "--"]
+    attempt = [sys.executable, "-m", "rlvr.training.retry_guard", str(folder / "state"), str(log), "--"]
     return [*attempt, sys.executable, "-c", code]
 
 

@@ -10,7 +10,7 @@ import torch
 from conftest import ROOT
 
 from rlvr.files import read_json
-from rlvr.training import lease
+from rlvr.training import lock_file
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 
 
@@ -70,7 +70,7 @@ def test_another_runs_checkpoints_are_not_used(saved, tmp_path, capsys):
 
 
 def test_another_runs_checkpoints_stay_while_it_holds_them(saved, tmp_path, monkeypatch):
-    monkeypatch.setattr(lease, "PATIENCE", 0.0)
+    monkeypatch.setattr(lock_file, "PATIENCE", 0.0)
     other = Checkpoints(tmp_path, {"run": "y"})
     with saved.lease(), pytest.raises(SystemExit, match="in use by another process"), other.lease():
         pass

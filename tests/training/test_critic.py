@@ -11,8 +11,8 @@ from rlvr.config.schema.settings import Critic, Rl
 from rlvr.training import gae
 from rlvr.training.batches import Groups
 from rlvr.training.critic import ValueModel
+from rlvr.training.forward import Microbatch
 from rlvr.training.losses import value
-from rlvr.training.passes import Microbatch
 
 RL = Rl(
     epochs=1, steps=1, prompts_per_step=1, prompts_per_minibatch=1, sequences_per_microbatch=64, optimizer="AdamW",

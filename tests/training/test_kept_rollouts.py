@@ -12,7 +12,7 @@ from rlvr.estimators import Estimator
 from rlvr.records import KeptGroup, Problem, read_records
 from rlvr.show.weights import under_its_state
 from rlvr.training.deterministic import one_thread
-from rlvr.training.kept_rollouts import NAME, KeptRollouts, chosen
+from rlvr.training.rollout_log import NAME, RolloutLog, chosen
 
 STEPS = 2
 
@@ -23,7 +23,7 @@ def groups_of(workbench, tmp_path):
 
     def groups(name: str) -> list[KeptGroup]:
         one_thread()
-        kept = KeptRollouts(tmp_path, steps=STEPS, prompts=2, limit=10**6)
+        kept = RolloutLog(tmp_path, steps=STEPS, prompts=2, limit=10**6)
         made = trainer(workbench, name, kept_rollouts=kept)
         with made.verifier:
             for _ in range(STEPS):
@@ -73,7 +73,7 @@ def group(step: int, problem: str = "p", text: str = "x") -> KeptGroup:
     )
 
 
-def written(kept: KeptRollouts, steps: range, problems: int = 1, text: str = "x") -> bytes:
+def written(kept: RolloutLog, steps: range, problems: int = 1, text: str = "x") -> bytes:
     names = [f"p{i}" for i in range(problems)]
     for step in steps:
         kept.add(step, names, lambda p, step=step: group(step, names[p], text))
@@ -91,7 +91,7 @@ def test_the_choice_of_prompts_depends_on_their_problems_not_on_their_order():
 @pytest.mark.parametrize("limit", [0, 300, 1000, 4000, 10**6])
 def test_the_file_stays_below_its_bound_and_holds_whole_groups(tmp_path, limit):
     texts = "".join(map(chr, torch.randint(33, 120, (200,), generator=torch.Generator().manual_seed(0)).tolist()))
-    kept = KeptRollouts(tmp_path, steps=5, prompts=8, limit=limit)
+    kept = RolloutLog(tmp_path, steps=5, prompts=8, limit=limit)
     size = len(written(kept, range(1, 6), 8, texts))
     assert size <= limit
     groups = read_records(kept.path, KeptGroup) if size else []
@@ -100,20 +100,20 @@ def test_the_file_stays_below_its_bound_and_holds_whole_groups(tmp_path, limit):
 
 
 def test_a_resumed_file_has_the_bytes_of_an_undisturbed_one(tmp_path):
-    whole = written(KeptRollouts(tmp_path / "whole", steps=6, prompts=1, limit=10**6), range(1, 7))
+    whole = written(RolloutLog(tmp_path / "whole", steps=6, prompts=1, limit=10**6), range(1, 7))
     for saved in range(7):
         for torn in (b"", whole[:7], b"\x1f\x8b garbage"):
-            killed = KeptRollouts(tmp_path / "killed", steps=6, prompts=1, limit=10**6)
+            killed = RolloutLog(tmp_path / "killed", steps=6, prompts=1, limit=10**6)
             written(killed, range(1, 7))
             killed.path.write_bytes(killed.path.read_bytes() + torn)
-            resumed = KeptRollouts(tmp_path / "killed", steps=6, prompts=1, limit=10**6)
+            resumed = RolloutLog(tmp_path / "killed", steps=6, prompts=1, limit=10**6)
             resumed.resume(saved)
             assert written(resumed, range(saved + 1, 7)) == whole
             resumed.path.unlink()
 
 
 def test_what_waits_for_a_checkpoint_is_not_in_the_file(tmp_path):
-    kept = KeptRollouts(tmp_path, steps=2, prompts=1, limit=10**6)
+    kept = RolloutLog(tmp_path, steps=2, prompts=1, limit=10**6)
     kept.add(1, ["p"], lambda _: group(1))
     assert not kept.path.exists()
     kept.flush()
@@ -122,4 +122,4 @@ def test_what_waits_for_a_checkpoint_is_not_in_the_file(tmp_path):
 
 def test_a_run_may_keep_none(tmp_path, workbench):
     execution = workbench.execution.model_copy(update={"kept_prompts": 0})
-    assert KeptRollouts.of(tmp_path, 10, execution) is None
+    assert RolloutLog.of(tmp_path, 10, execution) is None

@@ -11,8 +11,8 @@ from test_training import start, wait_for_step
 
 from rlvr.config import identity
 from rlvr.files import read_json, read_lines
-from rlvr.training import live, loggers
-from rlvr.training.live import Live
+from rlvr.training import loggers, streamed_metrics
+from rlvr.training.streamed_metrics import Live
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_metrics_are_on_disk_while_a_run_goes_on_and_a_kill_changes_nothing(work
 
 
 def test_a_process_that_resumes_begins_with_its_checkpoints_rows(tmp_path, spec):
-    live.prepare(tmp_path, spec)
+    streamed_metrics.prepare(tmp_path, spec)
     rows = {"metrics": [{"step": 1}], "probe": [{"step": 0}, {"step": 1}]}
     with Live(tmp_path) as first:
         first.update({"metrics": [], "probe": []})

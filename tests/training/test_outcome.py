@@ -6,7 +6,7 @@ from safetensors.torch import save_file
 from rlvr import provenance
 from rlvr.files import read_json, read_lines
 from rlvr.provenance import History
-from rlvr.training.outcome import TrainedPolicy
+from rlvr.training.run_outputs import TrainedPolicy
 
 ROWS = [{"step": step, "timing": {"step": 0.25}} for step in (1, 2)]
 OF_A_RUN = {

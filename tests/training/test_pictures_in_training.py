@@ -20,8 +20,8 @@ from rlvr.sampling.engines.in_process import InProcess
 from rlvr.training import sft
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.inputs import problems_of
-from rlvr.training.kept_rollouts import NAME, KeptRollouts
 from rlvr.training.progress import Saves
+from rlvr.training.rollout_log import NAME, RolloutLog
 from rlvr.training.rollouts import rewards_of
 from rlvr.training.trainer import Trainer
 from rlvr.verifiers._form import well_formed
@@ -93,7 +93,7 @@ def test_a_resumed_run_is_an_uninterrupted_one(runs, folder, tmp_path):
 
 def test_kept_rollouts_have_the_words_and_rewards_of_problems_with_pictures(runs, folder, tmp_path):
     spec = runs[0][-1]
-    kept = KeptRollouts(tmp_path, steps=1, prompts=2, limit=10**6)
+    kept = RolloutLog(tmp_path, steps=1, prompts=2, limit=10**6)
     trainer = trainer_of(spec, folder, kept_rollouts=kept)
     trainer.advance()
     kept.flush()

@@ -17,8 +17,8 @@ from rlvr.policies.transformers_pass import TransformersPass
 from rlvr.records import Problem
 from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, chunks, pad_prompts, token_logprobs
+from rlvr.training.forward import Microbatch, sampler
 from rlvr.training.losses import aggregation
-from rlvr.training.passes import Microbatch, sampler
 from rlvr.training.rollouts import Problems, collect, overlong_penalty
 from rlvr.training.update import StepInputs, update
 from rlvr.verifiers.pool import Pool, Verdict

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from rlvr.training.lease import holder, lease
+from rlvr.training.lock_file import holder, lease
 from rlvr.training.progress import Saves, Stopped, StopRequest
 
 

@@ -17,7 +17,7 @@ from test_orphans import orphans, until
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl import own_ray
 from rlvr.training.backends.verl.overrides import RECEIVER, Places, overrides
-from rlvr.training.lease import LEASE, lease
+from rlvr.training.lock_file import LEASE, lease
 
 TRIALS = 20
 START = """

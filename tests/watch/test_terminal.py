@@ -20,7 +20,7 @@ import pytest
 from conftest import ROOT
 from test_watch import laid, row
 
-from rlvr.training.lease import lease
+from rlvr.training.lock_file import lease
 
 HIDE, SHOW, ENTER, LEAVE = "\x1b[?25l", "\x1b[?25h", "\x1b[?1049h", "\x1b[?1049l"  # the cursor; a screen of its own
 HOME, CONTROL = "\x1b[H", re.compile(r"\x1b\[[?\d;]*[A-Za-z]|\r")

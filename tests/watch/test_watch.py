@@ -13,9 +13,9 @@ from conftest import ROOT
 
 from rlvr.files import publish_json, publish_lines
 from rlvr.show.sparks import BLOCKS, blocks
-from rlvr.training.lease import lease
+from rlvr.training.lock_file import lease
 from rlvr.watch.dag import Dag, running
-from rlvr.watch.runs import Run, Runs, Step
+from rlvr.watch.runs import Run, Step, WatchedRuns
 from rlvr.watch.view import curve, duration
 from rlvr.workflow import locks
 
@@ -52,7 +52,7 @@ Error in rule rl:
 
 
 def laid(results: Path, name: str, rows: list[dict], **more) -> Path:
-    """An unfinished run's state, as rlvr.training.live leaves it."""
+    """An unfinished run's state, as rlvr.training.streamed_metrics leaves it."""
     folder = results / "runs" / name / "state" / "live"
     head = {"run": name, "model": "tiny", "method": "ace", "seed": 3, "learning_rate": 1e-4, "steps": 10}
     publish_json(folder / "run.json", head | more)
@@ -133,7 +133,7 @@ def test_a_run_without_a_new_step_for_minutes_is_silent(tmp_path):
     with lease(state):
         for path in (*state.glob("live/*"), state / "lease"):
             os.utime(path, (time.time() - 400,) * 2)
-        runs = Runs(tmp_path)
+        runs = WatchedRuns(tmp_path)
         runs.read()
         assert [run.name for run in runs.by_status()["silent"]] == ["slow"]
         publish_lines(state / "live" / "metrics.jsonl", [row(1, 1.0), row(2, 101.0)])  # five steps of 100 s are longer

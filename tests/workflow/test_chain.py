@@ -12,7 +12,7 @@ from conftest import ROOT, snakemake, without_timing
 from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
 from rlvr.report import archive
-from rlvr.report.entrance import render
+from rlvr.report.landing_page import render
 from rlvr.statistics.pass_at_k import pass_at_k
 
 pytestmark = pytest.mark.chain

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rlvr.commands import app
 from rlvr.config import paper_folders
-from rlvr.config.schema.names import Synthetic
+from rlvr.config.schema.models_and_data import Synthetic
 from rlvr.cost.hardware import read
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl.overrides import Places, settings

@@ -16,7 +16,7 @@ from rlvr.config import model_folder
 from rlvr.config.cluster import read_cluster
 from rlvr.config.paths import Paths
 from rlvr.planning.expansion import make_plan
-from rlvr.workflow import needs, room
+from rlvr.workflow import disk_space, needs
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
 from rlvr.workflow.targets import check_config, command_line
@@ -207,20 +207,20 @@ def test_a_model_folder_without_a_tokenizer_is_refused(workbench, tmp_path):
 
 
 def with_free(monkeypatch, count: int) -> None:
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda folder: SimpleNamespace(free=count))
+    monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda folder: SimpleNamespace(free=count))
 
 
 def test_a_plan_larger_than_the_disk_is_refused_with_both_sizes(site, monkeypatch):
     plan = plan_of("paper", "lens")
     jobs = jobs_of(plan)
     with_free(monkeypatch, 10**15)
-    assert room.missing(jobs, plan, site, at_once=8) is None
+    assert disk_space.missing(jobs, plan, site, at_once=8) is None
     with_free(monkeypatch, 10 * 2**30)
-    line = room.missing(jobs, plan, site, at_once=8)
+    line = disk_space.missing(jobs, plan, site, at_once=8)
     assert line.startswith(f"{ROOT}: 10.0 GiB are free, and this plan writes about ")
     assert line.endswith("free some, or name a folder elsewhere with --config results=FOLDER")
-    assert room.missing([Job("table", {})], plan, site, at_once=8) is None
-    assert room.missing(jobs, plan, site, at_once=64) != line, "more runs at once need more room"
+    assert disk_space.missing([Job("table", {})], plan, site, at_once=8) is None
+    assert disk_space.missing(jobs, plan, site, at_once=64) != line, "more runs at once need more room"
 
 
 def test_the_bytes_of_a_run_are_those_of_its_files(workbench, tmp_path, site):
@@ -229,7 +229,7 @@ def test_the_bytes_of_a_run_are_those_of_its_files(workbench, tmp_path, site):
     workbench.train(workbench.spec, out)
     plan = plan_of("smoke", "ace")
     name = next(name for name, spec in plan.runs.items() if spec.base.model == workbench.spec.base.model)
-    estimate = room.Writers(plan, site).of(Job("rl", {"run": name}))
+    estimate = disk_space.Writers(plan, site).of(Job("rl", {"run": name}))
     weights = [file.stat().st_size for pattern in ("*.safetensors", "tensors.pt") for file in out.rglob(pattern)]
     assert len(weights) == 2 and estimate.left == pytest.approx(sum(weights), rel=0.05)
 
@@ -238,11 +238,11 @@ def test_a_run_that_goes_on_needs_only_what_it_has_not_written(site, tmp_path):
     plan = plan_of("smoke", "ace")
     job = Job("rl", {"run": next(iter(plan.runs))})
     fresh = dataclasses.replace(site, results=tmp_path)
-    before = room.Writers(plan, fresh).of(job)
+    before = disk_space.Writers(plan, fresh).of(job)
     state = tmp_path / "runs" / job.wildcards["run"] / "state" / "step-000001"
     state.mkdir(parents=True)
     (state / "tensors.pt").write_bytes(bytes(int(before.beside) // 2))
-    after = room.Writers(plan, fresh).of(job)
+    after = disk_space.Writers(plan, fresh).of(job)
     assert after.beside == pytest.approx(before.beside / 2, rel=0.01) and after.left < before.left
 
 
@@ -253,7 +253,7 @@ def test_the_numbers_in_a_models_files_are_counted_whatever_their_bytes(tmp_path
     for name, dtype in (("a", torch.float32), ("b", torch.bfloat16)):
         file = tmp_path / f"{name}.safetensors"
         save_file({"x": torch.zeros(30, 7, dtype=dtype), "y": torch.zeros(5, dtype=dtype)}, file)
-        assert room._of_file(file) == 215
+        assert disk_space._of_file(file) == 215
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_the_numbers_in_a_models_files_are_counted_whatever_their_bytes(tmp_path
 def test_a_damaged_model_has_no_known_size(tmp_path, content):
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(ValueError):
-        room._of_file(tmp_path / "model.safetensors")
+        disk_space._of_file(tmp_path / "model.safetensors")
 
 
 def test_a_checkpoint_that_a_run_deletes_meanwhile_is_not_counted(tmp_path, monkeypatch):
@@ -278,7 +278,7 @@ def test_a_checkpoint_that_a_run_deletes_meanwhile_is_not_counted(tmp_path, monk
         (tmp_path / "state" / name).write_bytes(bytes(100))
     found = [(parent, folders, [*names, "gone already"]) for parent, folders, names in os.walk(tmp_path)]
     monkeypatch.setattr(os, "walk", lambda _: found)
-    assert room._bytes(tmp_path) == 200
+    assert disk_space._bytes(tmp_path) == 200
 
 
 # ---- as a user types it ----

@@ -13,7 +13,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 from snakemake_interface_executor_plugins.settings import ExecMode
 
-from rlvr import offspring, verifiers
+from rlvr import child_processes, verifiers
 from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
@@ -26,11 +26,23 @@ from rlvr.claims import contrasts
 from rlvr.report import layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
-from rlvr.workflow import between, doubts, failures, gated, locks, needs, room, seen, spec_files, targets, writable
+from rlvr.workflow import (
+    between,
+    doubts,
+    failures,
+    gated,
+    locks,
+    needs,
+    disk_space,
+    optional_inputs,
+    spec_files,
+    targets,
+    writable,
+)
 from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
 from rlvr.workflow.spec_files import digest, runs_jobs
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
@@ -111,7 +123,7 @@ CACHES = {"TRITON_CACHE_DIR": "triton", "VLLM_CACHE_ROOT": "vllm", "TORCHINDUCTO
 # of its caller ends with it, however that ends.
 shell.prefix(
     f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
-    f"RLVR_DEVICE={PLAN.execution.device} RLVR_CALLER={shlex.quote(offspring.named())} "
+    f"RLVR_DEVICE={PLAN.execution.device} RLVR_CALLER={shlex.quote(child_processes.named())} "
     + " ".join(f'{name}="${{{{{name}:-{NODE_LOCAL}/{folder}}}}}"' for name, folder in CACHES.items())
     + "; set -euo pipefail; "
 )
@@ -123,7 +135,7 @@ def python_of(name):
         return "python"
     where = f"{SETTING['cluster']}: environments.{name}"
     command = CLUSTER.python(name, ROOT)
-    return f"python -m rlvr.environment {shlex.quote(where)} {shlex.quote(command)}"
+    return f"python -m rlvr.run_in_env {shlex.quote(where)} {shlex.quote(command)}"
 
 
 def one_of(names):
@@ -383,10 +395,10 @@ def beside(page):
     Snakemake does not compare parameters whose function takes `input`, so this one asks for the inputs itself.
     """
     own = page_files(page)
-    shown = seen.overview(PLAN, PATHS, own) if page == "index" else []
+    shown = optional_inputs.overview(PLAN, PATHS, own) if page == "index" else []
     paper = "" if page == "index" else page
-    theory = seen.ledger(PATHS, paper=paper)
-    return [shown, seen.claims(PATHS, own, paper=paper), *([theory] if theory else [])]
+    theory = optional_inputs.ledger(PATHS, paper=paper)
+    return [shown, optional_inputs.claims(PATHS, own, paper=paper), *([theory] if theory else [])]
 
 
 def scales_with_pages():

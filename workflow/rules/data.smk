@@ -1,5 +1,5 @@
 # Problems and demonstrations. An entry's `about` goes into the card and into no parameter: new wording reruns nothing.
-from rlvr.config.schema.names import Synthetic
+from rlvr.config.schema.models_and_data import Synthetic
 
 
 rule data:

@@ -31,4 +31,4 @@ rule entrance:
     params:
         scales=lambda w: scales_with_pages(),
     shell:
-        "python -m rlvr.report.entrance {params.scales:q} --out {output:q} > {log:q} 2>&1"
+        "python -m rlvr.report.landing_page {params.scales:q} --out {output:q} > {log:q} 2>&1"

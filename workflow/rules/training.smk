@@ -1,5 +1,5 @@
 # Training: SFT turns a model into a base policy, RL a base policy into a policy. `resources.start` is the command of the
-# stage's backend (src/rlvr/training/backends); `rlvr.training.attempt` ends repeated failures.
+# stage's backend (src/rlvr/training/backends); `rlvr.training.retry_guard` ends repeated failures.
 rule sft:
     input:
         model=lambda w: trained_from(PLAN.policies[fitting(w.sft)]),
@@ -17,7 +17,7 @@ rule sft:
         spec=lambda w: spec_of(PLAN.policies[w.sft]),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
     shell:
-        "python -m rlvr.training.attempt {params.state:q} {log:q} -- {resources.start} --spec {params.spec:q} --model {input.model:q} "
+        "python -m rlvr.training.retry_guard {params.state:q} {log:q} -- {resources.start} --spec {params.spec:q} --model {input.model:q} "
         "--demonstrations {input.demonstrations:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"
 
 
@@ -42,7 +42,7 @@ rule rl:
         spec=lambda w: spec_of(PLAN.runs[w.run]),
         state=f"{PATHS.results}/runs/{{run}}/state",  # no output: it must outlive a failed job
     shell:
-        "python -m rlvr.training.attempt {params.state:q} {log:q} -- {resources.start} --spec {params.spec:q} "
+        "python -m rlvr.training.retry_guard {params.state:q} {log:q} -- {resources.start} --spec {params.spec:q} "
         "--base {input.base:q} --problems {input.problems:q} "
         "--validation {input.validation:q} --out {output.manifest:q} --state {params.state:q} "
         "--execution {resources.execution:q} > {log:q} 2>&1"

@@ -13,7 +13,7 @@ from rlvr.config.schema.items import Claim
 from rlvr.items.contrast import ClaimSpec, Contrast, Estimate, NotComparable, Term
 
 if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
-    from rlvr.statistics.joint import Cell
+    from rlvr.statistics.joint import ScoreCell
 
 SEEDS = "training seeds"  # the unit of intervals that do not cover problems
 
@@ -65,7 +65,7 @@ def _of_each(says: str, claim: Claim, item: Item, benchmarks: Sequence[str | Non
 class Found:
     """A contrast's cell in a unit, and what it is over."""
 
-    cell: Cell
+    cell: ScoreCell
     seeds: int
     problems: int | None
     unit: str

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr import stages
+from rlvr import stage_options
 from rlvr.claims.contrasts import needs
 from rlvr.claims.verdicts import (
     APART,
@@ -150,8 +150,8 @@ def _estimate_of(row: dict[str, Any]) -> Estimate:
 
 
 def main(
-    spec: stages.Spec,
-    results: stages.Results,
+    spec: stage_options.Spec,
+    results: stage_options.Results,
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from rlvr.claims import agreement, grid
 from rlvr.claims.contrasts import EQUAL
-from rlvr.claims.of_scores import UNIT
+from rlvr.claims.score_claims import UNIT
 from rlvr.claims.verdicts import (
     APART,
     DECIDED,

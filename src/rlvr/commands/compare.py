@@ -7,7 +7,7 @@ import typer
 
 from rlvr.commands.lines import to_write
 from rlvr.files import publish
-from rlvr.stages import Results
+from rlvr.stage_options import Results
 
 
 def compare(
@@ -26,7 +26,7 @@ def compare(
     Example: rlvr compare RUN OTHER --html compare.html
     """
     from rlvr.show.comparison import compare as comparison
-    from rlvr.show.names import find
+    from rlvr.show.lookup import find
 
     to_write("--html", html)
     of = comparison(results, find(results, a), find(results, b))

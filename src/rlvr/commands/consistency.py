@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail, say, text_of
-from rlvr.words import close, missing, nearest
+from rlvr.suggest import close, missing, nearest
 
 COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value")
 ROW = COLUMNS[:5]
@@ -23,7 +23,7 @@ _NO_VALUE = ("", "-", "–", "—", "n/a", "na", "nan", "none")
 
 
 @dataclass(frozen=True)
-class Cell:
+class Shift:
     """A printed pass@k: its row's names, k, and the digits of its value."""
 
     line: int
@@ -38,7 +38,7 @@ class Table:
     """The pass@k cells of a file, and the number of lines without one."""
 
     file: Path
-    cells: list[Cell]
+    cells: list[Shift]
     others: int
 
     @property
@@ -176,7 +176,7 @@ def _check_header(file: Path, header: list[str]) -> None:
         fail(f"{file}: the column {repeated[0]!r} is there twice")
 
 
-def _cell(line: int, fields: dict[str, str]) -> Cell | None:
+def _cell(line: int, fields: dict[str, str]) -> Shift | None:
     """The pass@k of a line; None without a whole k or a value. Raises ValueError for an unreadable line."""
     fields = {column: " ".join(fields.get(column, "").split()) for column in COLUMNS}
     k, text = _K.fullmatch(fields["k"]), fields["value"]
@@ -190,4 +190,4 @@ def _cell(line: int, fields: dict[str, str]) -> Cell | None:
         raise ValueError(f"value: must be a number such as {example} (got {text[:40]!r})")
     if Fraction(value[1]) > 100:
         raise ValueError(f"value: pass@k is at most 100 percent (got {text[:40]!r})")
-    return Cell(line, tuple(fields[column] for column in ROW), int(k[1]), value[1], bool(value[2] or value[3]))
+    return Shift(line, tuple(fields[column] for column in ROW), int(k[1]), value[1], bool(value[2] or value[3]))

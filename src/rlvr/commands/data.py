@@ -64,7 +64,7 @@ def prepare(
     Example: rlvr data prepare aime-2025
     """
     from rlvr.config.load import look_up
-    from rlvr.config.schema.names import Mixture, Published, Synthetic
+    from rlvr.config.schema.models_and_data import Mixture, Published, Synthetic
     from rlvr.data import card
     from rlvr.data.prepare import make, overlap_with_siblings
     from rlvr.data.rows import DataError
@@ -104,7 +104,7 @@ def _sets(folder: Path | None) -> dict[str, Any]:
 
 
 def _row(data: Any) -> list[Any]:
-    from rlvr.config.schema.names import Mixture, Synthetic
+    from rlvr.config.schema.models_and_data import Mixture, Synthetic
     from rlvr.data import card
 
     if isinstance(data, Synthetic):
@@ -130,7 +130,7 @@ def _each(values: Iterable[str]) -> str:
 
 def _here(data: Any) -> str:
     """The state of a set in data/NAME/."""
-    from rlvr.config.schema.names import Published
+    from rlvr.config.schema.models_and_data import Published
     from rlvr.data import card
     from rlvr.data.rows import DataError
     from rlvr.data.sources import DataUnavailable, brought

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlvr.commands.lines import Input, LineError, fail, parse, present, problem_name, read
-from rlvr.words import shown
+from rlvr.suggest import shown
 
 if TYPE_CHECKING:
     from rlvr.scoring.diversity import Sample

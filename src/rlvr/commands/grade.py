@@ -11,7 +11,7 @@ import typer
 from rlvr import verifiers
 from rlvr.commands.lines import Input, LineError, fail, parse, present, read, say
 from rlvr.data.golds import answer_of, check
-from rlvr.words import nearest, shown
+from rlvr.suggest import nearest, shown
 
 if TYPE_CHECKING:
     from rlvr.verifiers.pool import Pool, Verdict

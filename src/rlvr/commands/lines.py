@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from rlvr.files import Mistake
-from rlvr.words import missing, shown
+from rlvr.suggest import missing, shown
 
 Input = Annotated[Path | None, typer.Option("--input", help="Read this file, not standard input.")]
 COMMAND = ContextVar("command", default="")  # the name of the one that runs, for its messages

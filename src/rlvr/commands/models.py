@@ -47,7 +47,7 @@ def resolve(
     import yaml
 
     from rlvr.config.load import look_up
-    from rlvr.config.schema.names import Revision
+    from rlvr.config.schema.models_and_data import Revision
     from rlvr.files import publish
 
     folder, models, old_revisions = _read(config_folder)
@@ -100,7 +100,7 @@ def commit_of(repo: str, revision: str) -> str:
 def _read(folder: Path | None) -> tuple[Path, dict[str, Any], dict[str, Any]]:
     """The folder, the hub's models of models.yaml, and the resolved revisions."""
     from rlvr.config.load import models_as_written, named_entries, read_revisions, read_yaml
-    from rlvr.config.schema.names import HubModel, Prompt
+    from rlvr.config.schema.models_and_data import HubModel, Prompt
 
     path = folder_of(folder)
     prompts = named_entries(Prompt, read_yaml(path / "prompts.yaml", path.parent))

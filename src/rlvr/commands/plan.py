@@ -62,12 +62,12 @@ def plan(
 
     from rlvr.config import paper_folders
     from rlvr.config.cluster import Cluster
-    from rlvr.config.explain import validate
     from rlvr.config.layers import read_yaml
     from rlvr.config.load import look_up
+    from rlvr.config.validate import validate
     from rlvr.cost import hardware, summary
     from rlvr.cost.model import Costs
-    from rlvr.cost.refusals import Refused
+    from rlvr.cost.refusals import DoesNotFit
     from rlvr.files import publish
     from rlvr.planning.expansion import make_plan
 
@@ -86,7 +86,7 @@ def plan(
     costs = Costs(specs, machine.device, cluster, gpus_per_run=gpus_per_run)
     work, schedule = summary.scheduled(plans, costs, machine.nodes, each, only)
     if work.refused:
-        raise Refused(work.refused, machine.device)
+        raise DoesNotFit(work.refused, machine.device)
     if order is not None:
         columns = ["job", "kind", "gpus", "nodes", "start_hours", "end_hours", "first_for"]
         jobs = pd.DataFrame(summary.order(work, schedule), columns=columns)

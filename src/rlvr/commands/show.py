@@ -13,7 +13,7 @@ from rlvr.commands.lines import fail, to_write
 from rlvr.commands.weigh import parse_settings
 from rlvr.estimators import Estimator, SettingError
 from rlvr.files import publish
-from rlvr.stages import Results
+from rlvr.stage_options import Results
 
 if TYPE_CHECKING:
     from rlvr.show.groups import Shown
@@ -49,7 +49,7 @@ def show(
     Example: rlvr show RUN --weigh rloo --html show.html
     """
     from rlvr.show import groups as reading
-    from rlvr.show.names import find
+    from rlvr.show.lookup import find
 
     to_write("--html", html)
     to_write("--parquet", parquet)

@@ -12,12 +12,12 @@ import typer
 
 from rlvr.commands.lines import fail
 from rlvr.files import RecordError, read_json, remove
-from rlvr.show.names import folders
-from rlvr.stages import Results
-from rlvr.training import backends, retire
-from rlvr.training.attempt import FAILURES, FIRST_LOG
-from rlvr.training.lease import LEASE, MARK, holder, lease
-from rlvr.words import named
+from rlvr.show.lookup import folders
+from rlvr.stage_options import Results
+from rlvr.suggest import named
+from rlvr.training import backends, prune_checkpoints
+from rlvr.training.lock_file import LEASE, MARK, holder, lease
+from rlvr.training.retry_guard import FAILURES, FIRST_LOG
 from rlvr.workflow import locks
 
 app = typer.Typer(no_args_is_help=True, help="List, free or discard the state that lets killed work resume.")
@@ -114,7 +114,7 @@ def show(results: Results = Path("results")) -> None:
         size, at_work = _size(work.saved_files()), work.holder() or ""
         if size or at_work:
             done = "finished" if work.finished() else "unfinished"
-            freed = retire.bytes_freed(work.state)
+            freed = prune_checkpoints.bytes_freed(work.state)
             numbers = (f"{size:,}", f"{freed:,}" if freed else "")
             rows.append([work.kind, work.name, done, work.at(), *numbers, at_work])
     headers = ["kind", "name", "", "state at", "bytes", "freed", "held by"]

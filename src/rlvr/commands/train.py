@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr.commands import own
+from rlvr.commands import own_paper
 from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail
 
@@ -20,9 +20,9 @@ WINDOW = 20  # curves are running means over one of so many parts of the steps
 
 
 def train(
-    model: own.Models,
-    data: own.Problems,
-    verifier: own.Verifier,
+    model: own_paper.Models,
+    data: own_paper.Problems,
+    verifier: own_paper.Verifier,
     estimator: Annotated[list[str], typer.Option(help="A method of `rlvr weigh --list`; may be repeated.")],
     held_out: Annotated[
         Path | None, typer.Option(help="The same for the table. Default: a tenth of the data, drawn by seed 0.")
@@ -38,13 +38,13 @@ def train(
         list[str] | None,
         typer.Option(help="Also log to tensorboard, trackio or wandb (offline), beside each run; may be repeated."),
     ] = None,
-    settings: own.Changes = None,
-    prompt: own.Prompt = None,
-    name: own.OwnName = None,
-    device: own.Device = None,
-    cores: own.Cores = None,
-    dry_run: own.DryRun = False,
-    results: own.Results = "results",
+    settings: own_paper.Changes = None,
+    prompt: own_paper.Prompt = None,
+    name: own_paper.OwnName = None,
+    device: own_paper.Device = None,
+    cores: own_paper.Cores = None,
+    dry_run: own_paper.DryRun = False,
+    results: own_paper.Results = "results",
     config_folder: ConfigFolder = None,
 ) -> None:
     """Train a model of yours on problems of yours, and print pass@k of the base and of each method, with intervals.
@@ -60,26 +60,26 @@ def train(
     from rlvr.verifiers import VERIFIERS
 
     root = folder_of(config_folder).parent
-    name = own.slug(name or data.name.partition(".")[0])
+    name = own_paper.slug(name or data.name.partition(".")[0])
     for method in dict.fromkeys(estimator):
-        own.one_of(method, estimators.names(), "--estimator")
-    own.one_of(verifier, VERIFIERS.names(), "--verifier")
+        own_paper.one_of(method, estimators.names(), "--estimator")
+    own_paper.one_of(verifier, VERIFIERS.names(), "--verifier")
     for kind in logger or []:
-        own.one_of(kind, registries.LOGGERS.names(), "--logger")
-    changed = own.changes("train", settings or [])
+        own_paper.one_of(kind, registries.LOGGERS.names(), "--logger")
+    changed = own_paper.changes("train", settings or [])
     if "name" in changed.get("estimator", {}):
         fail("--set estimator.name: give the method as --estimator NAME")
-    backend = own.one_of(changed.get("rl", {}).get("backend", backend), registries.BACKENDS.names(), "--backend")
+    backend = own_paper.one_of(changed.get("rl", {}).get("backend", backend), registries.BACKENDS.names(), "--backend")
     sets = _sets(name, data, held_out, verifier)
-    models = own.model_entries(model, prompt, verifier, root)
-    own_settings = _settings(sets, own.context_of(models), backend, steps=steps, learning_rate=learning_rate)
-    layer = own.with_changes(own_settings, changed)
+    models = own_paper.model_entries(model, prompt, verifier, root)
+    own_settings = _settings(sets, own_paper.context_of(models), backend, steps=steps, learning_rate=learning_rate)
+    layer = own_paper.with_changes(own_settings, changed)
     arms = {
         method: {"label": method, "settings": {"estimator": {"name": method, **changed.get("estimator", {})}}}
         for method in estimator
     }
     training, test = sets
-    paper = own.paper(
+    paper = own_paper.paper(
         name,
         models,
         data=training,
@@ -92,18 +92,18 @@ def train(
         **_comparison(models, test, layer["evaluation"]["samples"], [*arms], matched),
         figures={"training": _curves(models, [*arms], layer["rl"]["steps"])},
     )
-    execution = own.execution_here(changed, device) | ({"loggers": logger} if logger else {})
-    content = {"scale": own.scale(name, execution), "models": models, "data": sets, "paper": paper}
-    file = own.write(root, name, content)
-    own.run(root, name, file, results=results, cores=cores, dry_run=dry_run)
+    execution = own_paper.execution_here(changed, device) | ({"loggers": logger} if logger else {})
+    content = {"scale": own_paper.scale(name, execution), "models": models, "data": sets, "paper": paper}
+    file = own_paper.write(root, name, content)
+    own_paper.run(root, name, file, results=results, cores=cores, dry_run=dry_run)
 
 
 def _sets(name: str, data: Path, held_out: Path | None, verifier: str) -> dict[str, Any]:
     """The training set, then the held-out one. Exits where a tenth of the data is less than two problems."""
-    entry, count = own.problems_of(data, verifier)
+    entry, count = own_paper.problems_of(data, verifier)
     training, test = f"{name}-train", f"{name}-held-out"
     if held_out is not None:
-        other, tested = own.problems_of(held_out, verifier)
+        other, tested = own_paper.problems_of(held_out, verifier)
         return {training: {**entry, "problems": count}, test: {**other, "problems": tested}}
     tested = round(SHARE * count)
     if tested < 2:
@@ -117,11 +117,11 @@ def _comparison(
 ) -> dict[str, dict[str, Any]]:
     """The table, against the base or a baseline, and the sweep behind its companion at equal pass@1."""
     if len(arms) == 1:
-        return {"tables": own.table(models, benchmark, samples, arms, compare_with="base")}
+        return {"tables": own_paper.table(models, benchmark, samples, arms, compare_with="base")}
     keys, sweeps = {"compare_with": BASELINE if BASELINE in arms else arms[0]}, {}
     if matched:
         keys["matched"], sweeps["lr"] = "lr", {"like": arms, "times": "rl.learning_rate", "values": RATES}
-    return {"sweeps": sweeps, "tables": own.table(models, benchmark, samples, arms, **keys)}
+    return {"sweeps": sweeps, "tables": own_paper.table(models, benchmark, samples, arms, **keys)}
 
 
 def _curves(models: dict[str, Any], arms: list[str], steps: int | None) -> dict[str, Any]:

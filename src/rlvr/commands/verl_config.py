@@ -7,8 +7,8 @@ import typer
 
 from rlvr.commands.checkout import ConfigFolder, folder_of
 from rlvr.commands.lines import fail, say
-from rlvr.stages import GpusPerNode, Nodes
-from rlvr.words import named
+from rlvr.stage_options import GpusPerNode, Nodes
+from rlvr.suggest import named
 
 
 def verl_config(
@@ -55,7 +55,7 @@ def verl_config(
 
 def _overrides(folder: Path, plan: Any, name: str, nodes: int, gpus_per_node: int) -> list[str]:
     """The lines of a run or an SFT, with the places of its files where the workflow has them."""
-    from rlvr import stages
+    from rlvr import stage_options
     from rlvr.config.paths import Paths
     from rlvr.cost import hardware
     from rlvr.training.backends.verl.overrides import Places, Unsupported, overrides, sft_overrides
@@ -67,7 +67,9 @@ def _overrides(folder: Path, plan: Any, name: str, nodes: int, gpus_per_node: in
         spec = plan.policies[name]
         start = getattr(spec.model, "repo", None) or str(Path(paths.model(spec.model)).parent / "policy")
         places = Places.of(state, start)
-        return sft_overrides(spec.sft, start, places.tokenizer, places.train, places.state, stages.SFT_SAVE_EVERY)
+        return sft_overrides(
+            spec.sft, start, places.tokenizer, places.train, places.state, stage_options.SFT_SAVE_EVERY
+        )
     spec = plan.runs[name]
     model = spec.base.model
     start = getattr(model, "repo", None) or str(Path(paths.manifest(plan, plan.base_of(name))).parent / "policy")

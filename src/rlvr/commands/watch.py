@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from rlvr.commands.lines import fail
-from rlvr.stages import Results
+from rlvr.stage_options import Results
 
 
 def watch(

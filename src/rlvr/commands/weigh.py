@@ -13,7 +13,7 @@ import typer
 from rlvr import estimators
 from rlvr.commands.lines import Input, LineError, fail, number, parse, present, read
 from rlvr.estimators import INPUTS, Estimator, SettingError
-from rlvr.words import nearest, shown
+from rlvr.suggest import nearest, shown
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, get_args
 
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer
 from rlvr.config.schema.items import PART_OF_A_CLAIM, Claim, Over, Sides
-from rlvr.words import nearest
+from rlvr.config.validate import validate
+from rlvr.suggest import nearest
 
 PREDICATES = get_args(Claim.model_fields["predicate"].annotation)
 SWAPPED = {"less": "greater", "not_above": "not_below", "shrinks": "slope", "falls_below": "crossing"}

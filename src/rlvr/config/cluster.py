@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, look_up, read_yaml
 from rlvr.config.registries import BACKENDS, SCHEDULERS, environments
 from rlvr.config.schema.fields import Natural, Positive, Strict
+from rlvr.config.validate import validate
 
 KINDS = ("cpu", "short", "gpu")  # the kinds of jobs in the workflow
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from rlvr.files import Mistake
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 
 class ConfigError(Mistake):

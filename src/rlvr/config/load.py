@@ -6,12 +6,12 @@ from typing import Any
 
 from rlvr import estimators
 from rlvr.config import paper_folders
-from rlvr.config.explain import check_part, named_entries, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge, place_of, read_yaml
 from rlvr.config.registries import ADAPTERS
-from rlvr.config.schema.names import Data, HubModel, Mixture, Model, Prompt, Published, Revision
+from rlvr.config.schema.models_and_data import Data, HubModel, Mixture, Model, Prompt, Published, Revision
 from rlvr.config.schema.settings import OF_A_RUN, Settings
-from rlvr.words import nearest
+from rlvr.config.validate import check_part, named_entries, validate
+from rlvr.suggest import nearest
 
 __all__ = ["ConfigError", "Layer", "look_up", "merge", "named_entries", "read_yaml", "validate"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.registry import Registry
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 Range = tuple[float, float]  # of the possible values of a measure
 ANY: Range = (-math.inf, math.inf)

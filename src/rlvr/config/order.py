@@ -6,7 +6,7 @@ from rlvr.config.plan import Plan, asked_for, core_items, first_items
 
 
 @dataclass(frozen=True)
-class Needs:
+class Inputs:
     """The inputs of a table or figure: policies with their bases, and pairs (policy, evaluation)."""
 
     policies: tuple[str, ...]
@@ -25,14 +25,14 @@ def items_asked_for(plan: Plan) -> list[tuple[str, str]]:
     return [pair for pair in items_in_order(plan) if pair in wanted]
 
 
-def needs(plan: Plan, paper: str, name: str) -> Needs:
+def needs(plan: Plan, paper: str, name: str) -> Inputs:
     """The inputs of one table or figure. A figure that shows tables has theirs."""
     paper_plan = plan.papers[paper]
     sources = [paper_plan.item(source) for source in paper_plan.statistics_of(name)]
     pairs = [pair for item in sources for pair in item.scored()]
     policies = [policy for item in sources for policy in item.policies()]
     bases = [base for policy in policies for base in plan.before(policy)]
-    return Needs(tuple(dict.fromkeys([*bases, *policies])), tuple(dict.fromkeys(pairs)))
+    return Inputs(tuple(dict.fromkeys([*bases, *policies])), tuple(dict.fromkeys(pairs)))
 
 
 def ranks(plan: Plan) -> dict[str | tuple[str, str], int]:

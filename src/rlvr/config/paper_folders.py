@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config.layers import ConfigError, Layer, file_name, read_yaml
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 PAPERS = "papers"
 PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"

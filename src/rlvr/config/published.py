@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlvr.config.layers import ConfigError
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 COLUMNS = ["paper", "table", "model", "method", "benchmark", "k", "value", "ci"]
 
 
-def plain(name: str) -> str:
+def lookup_key(name: str) -> str:
     """A name for lookups in published tables: AIME 2025 and AIME-2025 are equal."""
     return "".join(character for character in str(name).lower() if character.isalnum())
 
@@ -26,10 +26,10 @@ class PublishedTable:
     benchmarks: tuple[str, ...]
 
     def check_model(self, name: str, place: str) -> None:
-        self._check("model", name, self.models, place, plain)
+        self._check("model", name, self.models, place, lookup_key)
 
     def check_benchmark(self, name: str, place: str) -> None:
-        self._check("benchmark", name, self.benchmarks, place, plain)
+        self._check("benchmark", name, self.benchmarks, place, lookup_key)
 
     def check_method(self, name: str, place: str) -> None:
         self._check("method", name, self.methods, place, str)

@@ -186,7 +186,8 @@ class BackendKind(_OfMachines):
 @dataclass(frozen=True)
 class LoggerKind:
     """A logger. `package` is what pip installs and Python imports. `begin(folder, head)` makes a new `Logger`; `head`
-    is run.json (rlvr.training.live). The folder may hold an earlier process's log, whose steps must not show any more.
+    is run.json (rlvr.training.streamed_metrics). The folder may hold an earlier process's log, whose steps must not
+    show any more.
     """
 
     package: str

@@ -6,12 +6,12 @@ where the weights are cast before the pass (verl's FSDP), and s = 4 under autoca
 """
 
 from rlvr.config.registries import ARCHITECTURES
-from rlvr.cost.hardware import Shape
+from rlvr.cost.hardware import ModelShape
 
 LOGITS_AT_ONCE = 2048  # tokens: of policies/transformers_pass.py, and of verl's entropy in chunks
 
 
-def layer(shape: Shape, *, compute: int, stream: int) -> float:
+def layer(shape: ModelShape, *, compute: int, stream: int) -> float:
     """Bytes per token of one layer of transformers' forward pass; attention by FlashAttention or SDPA without a mask.
 
     Two norms keep a float32 input (4 D), their normed numbers (s D) and the input of each product (c D: one if c = s,
@@ -25,30 +25,30 @@ def layer(shape: Shape, *, compute: int, stream: int) -> float:
     return norms + attention + 4 * compute * shape.intermediate_size + _head_norms(shape, 4 + compute)
 
 
-def _head_norms(shape: Shape, each: int) -> float:
+def _head_norms(shape: ModelShape, each: int) -> float:
     """The norms of queries and keys, where the architecture has them."""
     if not ARCHITECTURES.load(shape.architecture).norms:
         return 0.0
     return (shape.heads + shape.kv_heads) * (each * shape.head_dim + 4)
 
 
-def repeated_heads(shape: Shape, *, compute: int) -> float:
+def repeated_heads(shape: ModelShape, *, compute: int) -> float:
     """Bytes per token and layer that SDPA with a mask keeps on top: keys and values repeated for each query head."""
     return 2 * compute * shape.head_dim * (shape.heads - shape.kv_heads)
 
 
-def layer_matrices(shape: Shape) -> int:
+def layer_matrices(shape: ModelShape) -> int:
     """Parameters of one layer's matrices, without biases and norms."""
     width = shape.head_dim * (2 * shape.heads + 2 * shape.kv_heads)
     return shape.hidden_size * (width + 3 * shape.intermediate_size)
 
 
-def embedding(shape: Shape) -> int:
+def embedding(shape: ModelShape) -> int:
     """Parameters of the input embeddings, and of the head."""
     return shape.vocabulary * shape.hidden_size
 
 
-def decoder_layer(shape: Shape, *, nodes: float, rows: float, length: float, compute: int) -> float:
+def decoder_layer(shape: ModelShape, *, nodes: float, rows: float, length: float, compute: int) -> float:
     """Bytes of one layer of policies/decoder.py for a tree of `nodes` tokens and `rows` of `length` tokens.
 
     A score takes 4 bytes, and c more where products are in bfloat16. Weights count too: their casts, or the reordered
@@ -65,7 +65,7 @@ def decoder_layer(shape: Shape, *, nodes: float, rows: float, length: float, com
     return nodes * node + rows * length * row + scores + weights
 
 
-def decoder_head(shape: Shape, *, tokens: float, compute: int) -> float:
+def decoder_head(shape: ModelShape, *, tokens: float, compute: int) -> float:
     """Bytes of policies/decoder.py after its layers: the last norm and float32 logits of the predicted tokens."""
     mixed = compute < 4
     weights = compute * embedding(shape) if mixed else 0

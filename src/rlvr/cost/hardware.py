@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
 from rlvr.config.registries import ARCHITECTURES, TASKS
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
-from rlvr.config.schema.names import HubModel, Model, ScratchModel, Vision
+from rlvr.config.schema.models_and_data import HubModel, Model, ScratchModel, Vision
+from rlvr.config.validate import validate
 
 
 class Assumption(Strict):
@@ -78,7 +78,7 @@ class Tower(Strict):
         return cls(parameters=patches + vision.layers * layer + merger, hidden_size=d, layers=vision.layers)
 
 
-class Shape(Strict):
+class ModelShape(Strict):
     """Sizes of a decoder-only transformer with gated MLPs, as in its config.json."""
 
     architecture: Literal[ARCHITECTURES.names()]  # type: ignore[valid-type]
@@ -142,7 +142,7 @@ class Hardware(Strict):
 
     devices: dict[Name, Device]
     assumptions: Assumptions
-    shapes: dict[str, Shape]
+    shapes: dict[str, ModelShape]
     measured: list[Measured] = Field(default_factory=list)
 
     def assumed(self, device: str) -> Assumptions:
@@ -154,14 +154,14 @@ class Hardware(Strict):
         entries = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
         return entries[-1] if entries else None
 
-    def shape(self, model: Model) -> Shape:
+    def shape(self, model: Model) -> ModelShape:
         """The sizes of a model. Raises ConfigError where the file lacks those of a published model."""
         if not isinstance(model, ScratchModel):
             return look_up(self.shapes, published(model), "shape of the model", "config/hardware.yaml: shapes")
-        sizes = model.model_dump(include=set(Shape.model_fields) - {"vision"})
+        sizes = model.model_dump(include=set(ModelShape.model_fields) - {"vision"})
         tower = None if model.vision is None else Tower.of(model.vision, model.hidden_size)
         vocabulary = len(TASKS.load(model.task).vocabulary)
-        return Shape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary, vision=tower)
+        return ModelShape(**sizes, head_dim=model.hidden_size // model.heads, vocabulary=vocabulary, vision=tower)
 
 
 def published(model: Model) -> str:

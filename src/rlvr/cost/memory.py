@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from rlvr.config.schema.names import Model
+from rlvr.config.schema.models_and_data import Model
 from rlvr.config.schema.settings import Execution, Sft
 from rlvr.config.schema.specs import RunSpec
 from rlvr.cost import activations
 from rlvr.cost.activations import LOGITS_AT_ONCE
-from rlvr.cost.hardware import Assumptions, Device, Hardware, Shape
+from rlvr.cost.hardware import Assumptions, Device, Hardware, ModelShape
 from rlvr.training.backends.verl.overrides import SFT_TOKENS, longest_demonstration
 
 PATCHES = 4  # of a picture, for each of its places in a prompt
@@ -47,7 +47,7 @@ class Memory:
 
 
 def of_run(
-    spec: RunSpec, execution: Execution, shape: Shape, device: Device, assumed: Assumptions, gpus: int
+    spec: RunSpec, execution: Execution, shape: ModelShape, device: Device, assumed: Assumptions, gpus: int
 ) -> Memory:
     """The memory of a run by its backend: verl on `gpus` GPUs, in process on one GPU or on a core."""
     run = _Run(spec, execution, shape, device, assumed, gpus)
@@ -70,7 +70,7 @@ def fitted(spec: RunSpec, execution: Execution, hardware: Hardware, name: str, g
     return found, refusal(found, remedies(spec, execution, gpus, with_settings))
 
 
-def of_sft(sft: Sft, shape: Shape, device: Device, assumed: Assumptions, gpus: int) -> Memory:
+def of_sft(sft: Sft, shape: ModelShape, device: Device, assumed: Assumptions, gpus: int) -> Memory:
     """The memory of an SFT by verl: float32, padded, and no engine on its GPUs."""
     longest = longest_demonstration(sft)
     passes = _Passes(shape, SFT_TOKENS, longest, pictured=0, packed=False, compute=WIDTH["float32"])
@@ -94,7 +94,7 @@ def sft_fitted(sft: Sft, model: Model, hardware: Hardware, name: str, gpus: int)
 class _Passes:
     """What passes by verl and FSDP2 keep on a GPU: T tokens of a microbatch, padding included, sharded weights."""
 
-    shape: Shape
+    shape: ModelShape
     tokens: float
     longest: int  # tokens of a sequence
     pictured: float  # tokens that may be places of pictures
@@ -157,7 +157,7 @@ class _Passes:
 class _Run:
     spec: RunSpec
     execution: Execution
-    shape: Shape
+    shape: ModelShape
     device: Device
     assumed: Assumptions
     gpus: int

@@ -12,20 +12,20 @@ from typing import Self
 
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
-from rlvr.config.schema.names import Data, Model, Synthetic
+from rlvr.config.schema.models_and_data import Data, Model, Synthetic
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 from rlvr.cost import disk, memory
-from rlvr.cost.hardware import Assumptions, Hardware, Shape
+from rlvr.cost.hardware import Assumptions, Hardware, ModelShape
 from rlvr.cost.memory import WIDTH, Memory
 
 
-def forward_flops(shape: Shape, tokens: float, seen: float) -> float:
+def forward_flops(shape: ModelShape, tokens: float, seen: float) -> float:
     """2 M + 4 L H D t FLOPs per token; t = `seen`, the mean number of tokens that a token attends to."""
     return tokens * (2 * shape.multiplied + 4 * shape.layers * shape.heads * shape.head_dim * seen)
 
 
-def update_flops(shape: Shape, tokens: float, seen: float) -> float:
+def update_flops(shape: ModelShape, tokens: float, seen: float) -> float:
     """FLOPs of forward and backward, without recomputed activations."""
     return 3 * forward_flops(shape, tokens, seen)
 
@@ -180,7 +180,7 @@ class Passes:
         return cls(1 + reference + critic, 1 + reference, 1, 1 + critic, padded)
 
 
-def _run_flops(shape: Shape, steps: int, drawn: _Drawn, passes: Passes) -> float:
+def _run_flops(shape: ModelShape, steps: int, drawn: _Drawn, passes: Passes) -> float:
     forward = forward_flops(shape, drawn.kept.all_tokens, drawn.kept.seen_by_all)
     computed = passes.padding * (passes.scored + passes.models * (3 + passes.recomputed))
     step = forward_flops(shape, drawn.tried.tokens, drawn.tried.seen) + computed * forward
@@ -247,7 +247,7 @@ class Costs:
         held_out = min(probe.problems, _problems(spec.validation)) if probe.problems else 0
 
         prompt = min(self._prompt(spec.data), rollout.max_prompt_tokens)
-        shared = spec.rl.backend != "verl" and not self.on_gpu  # `rlvr.training.passes.training_pass`
+        shared = spec.rl.backend != "verl" and not self.on_gpu  # `rlvr.training.forward.training_pass`
 
         def sampling(prompts: float, samples: int) -> Sampling:
             return self._sampling(prompts, samples, rollout.max_response_tokens, prompt, shared=shared)

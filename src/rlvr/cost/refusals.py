@@ -5,7 +5,7 @@ from pathlib import Path
 from rlvr.config.cluster import Cluster
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import Plan
-from rlvr.config.schema.names import HubModel, Model, WheelModel
+from rlvr.config.schema.models_and_data import HubModel, Model, WheelModel
 from rlvr.cost import hardware
 from rlvr.cost.model import Costs
 from rlvr.planning.papers import read_sources
@@ -13,7 +13,7 @@ from rlvr.planning.papers import read_sources
 PUBLISHED = HubModel | WheelModel
 
 
-class Refused(ConfigError):
+class DoesNotFit(ConfigError):
     """Runs that cannot fit on a type of GPU: one line per reason, with its runs and the settings that fit."""
 
     lines = None

@@ -10,7 +10,7 @@ from rlvr.cost.hardware import Hardware
 from rlvr.cost.jobs import Name, Work, work_of
 from rlvr.cost.model import Costs
 from rlvr.cost.schedule import DoesNotFit, Schedule, longest_chain, simulate
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 HOUR = 3600.0
 NOT_COUNTED = (

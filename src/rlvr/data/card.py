@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rlvr.config.identity import data_id
 from rlvr.config.registries import ADAPTERS
-from rlvr.config.schema.names import LocalData, Mixture, Published, Synthetic
+from rlvr.config.schema.models_and_data import LocalData, Mixture, Published, Synthetic
 from rlvr.data.published import Tally, fields_of, rows_named
 from rlvr.data.rows import DataError
 from rlvr.data.sources import SourceFiles

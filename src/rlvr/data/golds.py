@@ -99,13 +99,13 @@ def check(golds: Sequence[tuple[str, str]], verifier: str, most: int = FIRST) ->
     """Checks (place, gold) pairs, evenly spread. Nothing fails where golds are no answers: unit tests, a target."""
     if verifiers.kind(verifier).itself is None:
         return Check([], 0, len(golds))
-    sample = spread(golds, most)
+    sample = evenly_spaced(golds, most)
     statuses = compared([gold for _, gold in sample], verifier)
     failed = [place for (place, _), status in zip(sample, statuses, strict=True) if status not in ("correct", "text")]
     return Check(failed, len(sample), len(golds))
 
 
-def spread(items: Sequence[Any], most: int) -> list[Any]:
+def evenly_spaced(items: Sequence[Any], most: int) -> list[Any]:
     """At most so many items, evenly spaced."""
     count = min(len(items), most)
     return [items[i * len(items) // count] for i in range(count)]
@@ -138,6 +138,6 @@ def self_check(problems: Path, verifier: str) -> dict[str, Any] | None:
     golds = list(dict.fromkeys(problem.gold for problem in read_records(problems, Problem) if problem.gold))
     if verifiers.kind(verifier).itself is None or not golds:
         return None
-    sample = spread(golds, MOST)
+    sample = evenly_spaced(golds, MOST)
     statuses = Counter(compared(sample, verifier))
     return {"verifier": verifier, "different": len(golds), "asked": len(sample), **dict(sorted(statuses.items()))}

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.rows import read
 from rlvr.data.sources import brought, from_hub
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from rlvr import verifiers
-from rlvr.config.schema.names import LocalData
+from rlvr.config.schema.models_and_data import LocalData
 from rlvr.data import golds
 from rlvr.data.rows import DataError
 from rlvr.files import publish_lines, sha256
 from rlvr.records import Problem, row_of
-from rlvr.words import missing, shown
+from rlvr.suggest import missing, shown
 
 FIELDS = ("prompt", "answer", "id", "level")
 

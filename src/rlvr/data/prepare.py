@@ -12,11 +12,11 @@ import numpy as np
 import typer
 from pydantic import TypeAdapter
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
 from rlvr.config.identity import data_id
 from rlvr.config.load import find_folder, read_data
 from rlvr.config.registries import TASKS
-from rlvr.config.schema.names import Data, LocalData, Mixture, Published, Synthetic
+from rlvr.config.schema.models_and_data import Data, LocalData, Mixture, Published, Synthetic
 from rlvr.data import card, golds, local, lookup, overlap, published, similarity, sources
 from rlvr.data.rows import DataError
 from rlvr.data.swapped import swapped
@@ -150,9 +150,9 @@ def overlap_with_siblings(out: Path) -> dict[str, Any]:
 
 
 def main(
-    spec: stages.Spec,
+    spec: stage_options.Spec,
     out: Annotated[Path, typer.Option(help="Folder for problems.jsonl, demonstrations.jsonl and the card.")],
-    source: stages.Source = "",
+    source: stage_options.Source = "",
 ) -> None:
     """Make one data set, or fetch it from data/<set>/ (original files or prepared ones), the hub or `source`."""
     data = _with_about(TypeAdapter(Data).validate_json(spec.read_bytes()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from rlvr import verifiers
 from rlvr.config.registries import ADAPTERS
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data import archive, golds, joins
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import ending

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlvr.config.schema.names import Files, Published, is_commit
+from rlvr.config.schema.models_and_data import Files, Published, is_commit
 from rlvr.data.rows import ENDINGS, DataError
 from rlvr.files import sha256
 

@@ -10,7 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from rlvr.registry import Registry
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from rlvr import words
+from rlvr import suggest
 from rlvr.export import cards, tables
 from rlvr.files import publish, whole
-from rlvr.show.names import Missing, Named, evaluations, runs
+from rlvr.show.lookup import NotFound, RunOrEvaluation, evaluations, runs
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class About:
 class Chosen:
     """Finished runs, and the graded evaluations of their policies and of those that they started from."""
 
-    runs: list[Named]
-    evaluations: list[Named]
+    runs: list[RunOrEvaluation]
+    evaluations: list[RunOrEvaluation]
 
 
 def choose(results: Path, patterns: Sequence[str]) -> Chosen:
@@ -38,7 +38,7 @@ def choose(results: Path, patterns: Sequence[str]) -> Chosen:
     fitting = {name for pattern in patterns for name in _fitting(pattern, known, results)}
     found = [n for name, n in known.items() if not patterns or name in fitting]
     if not found:
-        raise Missing(f"{results} has no finished run")
+        raise NotFound(f"{results} has no finished run")
     policies = [*(tables.base_of(named.manifest()) for named in found), *(named.name for named in found)]
     scored = (one for name in dict.fromkeys(policies) if name for one in evaluations(results, name).values())
     return Chosen(found, [one for one in scored if (one.folder / "scores.csv").is_file()])
@@ -47,11 +47,11 @@ def choose(results: Path, patterns: Sequence[str]) -> Chosen:
 def _fitting(pattern: str, known: Iterable[str], results: Path) -> list[str]:
     """The names that fit a pattern; the one that begins with a text without signs of a pattern."""
     fitting = [name for name in known if fnmatchcase(name, pattern)]
-    return fitting or [words.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
+    return fitting or [suggest.named(pattern, known, f"the finished runs in {results}", f"ls {results}/runs")]
 
 
 def export(
-    results: Path, chosen: Chosen, out: Path, about: About, *, policies: bool, done: Callable[[Named], Any]
+    results: Path, chosen: Chosen, out: Path, about: About, *, policies: bool, done: Callable[[RunOrEvaluation], Any]
 ) -> None:
     """Write the folder; `done` is called after each evaluation. With `policies` it has the trained policies too."""
     import pandas as pd

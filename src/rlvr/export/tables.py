@@ -14,7 +14,7 @@ from rlvr.config import identity
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import RecordError, read_json, read_lines
 from rlvr.records import Completion, Grade, RecordFile
-from rlvr.show.names import Named
+from rlvr.show.lookup import RunOrEvaluation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Facts = dict[str, Any]
 
 
-def runs(chosen: Sequence[Named]) -> list[Facts]:
+def runs(chosen: Sequence[RunOrEvaluation]) -> list[Facts]:
     """One row a finished run: its settings, where it was made, and what it says of itself."""
     rows = []
     for named in chosen:
@@ -52,7 +52,7 @@ def base_of(manifest: dict[str, Any]) -> str | None:
         return None
 
 
-def metrics(chosen: Sequence[Named]) -> Iterator[Facts]:
+def metrics(chosen: Sequence[RunOrEvaluation]) -> Iterator[Facts]:
     """The rows of training, and of held-out probes (`held_out` true), of all runs; what is no number is JSON."""
     for named in chosen:
         for name, held_out in (("metrics.jsonl", False), ("probe.jsonl", True)):
@@ -71,7 +71,7 @@ def _flat(row: dict[str, Any], prefix: str = "") -> Facts:
     return flat
 
 
-def scores(evaluations: Sequence[Named]) -> pd.DataFrame:
+def scores(evaluations: Sequence[RunOrEvaluation]) -> pd.DataFrame:
     """One row a problem of each evaluation: its samples, and how many of them are correct."""
     import pandas as pd
 
@@ -80,7 +80,7 @@ def scores(evaluations: Sequence[Named]) -> pd.DataFrame:
     return pd.concat([read(named.folder / "scores.csv") for named in evaluations], ignore_index=True)
 
 
-def completions(named: Named) -> Iterator[Facts]:
+def completions(named: RunOrEvaluation) -> Iterator[Facts]:
     """One row a completion, with its verdict."""
     policy, evaluation = named.name.split("/")
     texts = RecordFile(named.folder / "completions.jsonl.gz", Completion)
@@ -92,7 +92,7 @@ def completions(named: Named) -> Iterator[Facts]:
         yield {"policy": policy, "evaluation": evaluation, **vars(text), **verdict}
 
 
-def write_completions(evaluations: Iterable[Named], folder: Path) -> Iterator[Named]:
+def write_completions(evaluations: Iterable[RunOrEvaluation], folder: Path) -> Iterator[RunOrEvaluation]:
     """Write `<set>.parquet` for each evaluated set, with a row group a policy; yields each evaluation then."""
     import pyarrow.parquet as pq
 
@@ -116,7 +116,7 @@ def _table(rows: list[Facts]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
 
 
-def problems_of(results: Path, evaluations: Sequence[Named]) -> dict[str, Any]:
+def problems_of(results: Path, evaluations: Sequence[RunOrEvaluation]) -> dict[str, Any]:
     """The card of each evaluated set, by its name."""
     names = {named.folder.name.rsplit("-n", 1)[0] for named in evaluations}
     cards = (read_json(path) for path in sorted(results.glob("data/*/card.json")))

@@ -6,15 +6,15 @@ import numpy as np
 
 from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import PROBE
-from rlvr.statistics.run_rows import Runs, in_range, value_of
+from rlvr.statistics.run_rows import RunRows, in_range, value_of
 
 
-def counts_by_step(runs: Runs, run: str) -> dict[int, np.ndarray]:
+def counts_by_step(runs: RunRows, run: str) -> dict[int, np.ndarray]:
     """The number of held-out problems with c = 0..n correct of n samples, at each probed step."""
     return {row["step"]: np.array(value_of(row, "solve_rates", run)) for row in runs[run][PROBE]}
 
 
-def by_seed(cell: CellLayout, runs: Runs, up_to: int | None) -> Iterator[tuple[int, list[np.ndarray]]]:
+def by_seed(cell: CellLayout, runs: RunRows, up_to: int | None) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Each step at which every run of a cell was probed, with the counts of every seed."""
     counts = [counts_by_step(runs, run) for run in cell.policies]
     for step in in_range(sorted(set(counts[0]).intersection(*counts)), up_to):

@@ -18,7 +18,7 @@ from rlvr.figures._panels import Axes, Figure, grid, starts_line
 from rlvr.items import FIGURES, FigureKind
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import of_seeds
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 CROSS = {"marker": "x", "linestyle": "", "markersize": 7, "mew": 1.8, "label": "the paper's number"}
 BANDS = 2  # methods of a panel up to which it shows intervals; bands of more would hide each other
@@ -40,7 +40,7 @@ class TrainingFigure(ItemConfig):
         return self
 
 
-class Published(Strict):
+class PublishedCurve(Strict):
     """A number that the paper gives of a figure: an arm's, at a part of the training steps (0 to 1)."""
 
     arm: str
@@ -51,7 +51,7 @@ class Published(Strict):
 class WithPublished(TrainingFigure):
     """Such a figure of one model with numbers of the paper, of its first measure."""
 
-    published: list[Published] = []
+    published: list[PublishedCurve] = []
 
     @model_validator(mode="after")
     def has_their_arms(self):
@@ -73,7 +73,7 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
 
 class TrainingLayout(CellsLayout, Looks):
     up_to_step: int | None
-    published: tuple[Published, ...] = ()
+    published: tuple[PublishedCurve, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

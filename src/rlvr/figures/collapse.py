@@ -10,7 +10,7 @@ from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, below
 from rlvr.items.layout import collapse_rule, filled
 from rlvr.statistics.collapse import of_run, steps_of, unsolved_shares
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean
+from rlvr.statistics.run_rows import RunRows, cell_columns, in_range, running_mean
 
 CAPTION = "A line per run."
 FAINT = "#a8a8a8"
@@ -24,7 +24,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> CollapseLayout:
     return filled(CollapseLayout, item, plan, paper, collapse=collapse_rule(plan, paper))
 
 
-def statistics(layout: CollapseLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: CollapseLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, run and step: share of unsolved prompts, its running mean, whether the run collapsed."""
     rows = []
     for cell in layout.cells:

@@ -23,7 +23,7 @@ from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
 from rlvr.statistics.frontier import Point, at_pass_1
 from rlvr.statistics.pass_at_k import pass_at_ks
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import RunRows, cell_columns
 
 CAPTION = (
     "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
@@ -59,7 +59,7 @@ class FrontierLayout(_training.TrainingLayout):
     compare_with: str
 
 
-def statistics(layout: FrontierLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: FrontierLayout, runs: RunRows) -> pd.DataFrame:
     """In percent: a row `pass` per model, arm, probed step and k (1 and the larger one), and per arm but the baseline a
     row `gain at equal pass@1` at the larger k, with the step between those of the two probes; none where no two probes
     have the baseline's last pass@1 between them.
@@ -79,7 +79,7 @@ def statistics(layout: FrontierLayout, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _points(cell: CellLayout, runs: Runs, ks: list[int], up_to: int | None) -> list[Point]:
+def _points(cell: CellLayout, runs: RunRows, ks: list[int], up_to: int | None) -> list[Point]:
     """A point (S, 1) per probed step, which stands in the place of a learning rate."""
     points = []
     for step, counts in _curves_of_counts.by_seed(cell, runs, up_to):

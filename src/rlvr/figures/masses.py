@@ -16,7 +16,7 @@ from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, below, error_bars
 from rlvr.items.layout import filled, runs_of_cells
 from rlvr.items.rows import mean_of_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
+from rlvr.statistics.run_rows import RunRows, cell_columns, in_range, value_of
 
 EXACT = {"value_low": math.nan, "value_high": math.nan, "seeds": 0}
 SIDES = {"positive": "positive_mass_by_correct", "negative": "negative_mass_by_correct"}
@@ -42,7 +42,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> MassesLayout:
     return filled(MassesLayout, item, plan, paper, weights=weights)
 
 
-def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: MassesLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, side and number of correct responses c: realised, and the closed form at p = c / G.
 
     Realised: the mean over a run's steps, with equal weights, of the groups with c correct; then over seeds.
@@ -68,7 +68,7 @@ def statistics(layout: MassesLayout, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _means(runs: Runs, run: str, name: str, up_to_step: int | None) -> list[float]:
+def _means(runs: RunRows, run: str, name: str, up_to_step: int | None) -> list[float]:
     rows = runs[run][METRICS]
     steps = set(in_range([row["step"] for row in rows], up_to_step))
     table = np.array([value_of(row, name, run) for row in rows if row["step"] in steps], dtype=float)

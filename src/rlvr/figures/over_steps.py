@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rlvr.claims import of_curves
+from rlvr.claims import curve_claims
 from rlvr.config.layers import ConfigError
 from rlvr.config.measures import HARD, MEASURES, METRICS, PROBE, Curve, UnknownMeasure, curve, possible
 from rlvr.config.plan import Item, Plan
@@ -20,7 +20,7 @@ from rlvr.figures._panels import Axes, Figure, grid, legend
 from rlvr.items.layout import filled, runs_of_cells
 from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
-from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, in_range, running_mean, value_at
+from rlvr.statistics.run_rows import RunRows, by_seed, cell_columns, in_range, running_mean, value_at
 
 CAPTION = (
     "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than "
@@ -73,7 +73,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> OverStepsLayout:
     return filled(OverStepsLayout, item, plan, paper, measures=measures, hard_levels=hard_levels)
 
 
-def statistics(layout: OverStepsLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: OverStepsLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, measure and step; without steps at which no seed has the measure.
 
     `by_seed` has the value of each run, NaN where it has none at this step.
@@ -93,7 +93,9 @@ def statistics(layout: OverStepsLayout, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _series(runs: Runs, run: str, measure: Curve, hard_levels: Sequence[str], smooth: int | None) -> dict[int, float]:
+def _series(
+    runs: RunRows, run: str, measure: Curve, hard_levels: Sequence[str], smooth: int | None
+) -> dict[int, float]:
     rows = runs[run][measure.rows]
     values = [value_at(row, measure.name, hard_levels, run) for row in rows]
     return dict(zip((row["step"] for row in rows), running_mean(values, smooth) if smooth else values, strict=True))
@@ -143,7 +145,7 @@ FIGURE = _training.TrainingKind(
     expand=expand,
     lay_out=lay_out,
     statistics=statistics,
-    claims=of_curves.CLAIMS,
+    claims=curve_claims.CLAIMS,
     draw=draw,
     caption=CAPTION,
 )

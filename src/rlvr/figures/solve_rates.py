@@ -9,7 +9,7 @@ from rlvr.config.measures import METRICS
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
 from rlvr.figures._panels import Figure, legend
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, running_mean, value_of
+from rlvr.statistics.run_rows import RunRows, cell_columns, in_range, running_mean, value_of
 
 CAPTION = "Means over {seeds} training seeds."
 # Bins of groups by their number c of correct responses of G; a group belongs to the first bin that fits.
@@ -34,7 +34,7 @@ class SolveRatesLayout(_training.TrainingLayout):
     smooth: int | None
 
 
-def statistics(layout: SolveRatesLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: SolveRatesLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, step and bin of solve rates: the share of drawn prompts, a mean over seeds."""
     rows = []
     for cell in layout.cells:
@@ -60,7 +60,7 @@ def statistics(layout: SolveRatesLayout, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _binned(runs: Runs, run: str, smooth: int | None) -> list[tuple[int, dict[str, float]]]:
+def _binned(runs: RunRows, run: str, smooth: int | None) -> list[tuple[int, dict[str, float]]]:
     """Each step's shares of prompts by bin, without bins that are empty for this group size."""
     rows = runs[run][METRICS]
     counts = np.array([value_of(row, "solve_rates", run) for row in rows], dtype=float)

@@ -14,7 +14,7 @@ import typer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from rlvr import items, stages
+from rlvr import items, stage_options
 from rlvr.config.layouts import Layout
 from rlvr.files import read_json, whole
 from rlvr.items import FIGURE_KINDS
@@ -78,7 +78,7 @@ def _even(line: str, letters: int) -> str:
 
 
 def main(
-    spec: stages.Spec,
+    spec: stage_options.Spec,
     statistics: Annotated[list[Path], typer.Argument(help="CSV files of rlvr.items.statistics.")],
     out: Annotated[list[Path], typer.Option(help="Files to write: .pdf, .png.")],
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Item, Plan
 from rlvr.files import read_json, read_lines
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 from rlvr.statistics.scores import read_all
 
 Folders = dict[str, Path]  # by the id of a set
@@ -26,8 +26,8 @@ class Input:
     read: Callable[[Sequence[Path]], Any]
 
 
-def _read_runs(files: Sequence[Path]) -> Runs:
-    return Runs.of((path.parent.name, path.stem, read_lines(path)) for path in files)
+def _read_runs(files: Sequence[Path]) -> RunRows:
+    return RunRows.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
 def _samples_of(item: Item, paths: Paths, plan: Plan) -> list[str]:
@@ -94,7 +94,7 @@ def source(name: str) -> Input:
     if name == measure:
         return Input(
             lambda item, paths, plan: [paths.measured(measure, run) for run in item.policies()],
-            lambda files: Runs.of((path.parent.name, measure, read_lines(path)) for path in files),
+            lambda files: RunRows.of((path.parent.name, measure, read_lines(path)) for path in files),
         )
     return Input(
         lambda item, paths, plan: [paths.summary(measure, run) for run in item.policies()],

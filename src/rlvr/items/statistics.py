@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import stages
+from rlvr import stage_options
 from rlvr.config.layouts import numbers_of
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
@@ -29,7 +29,9 @@ def specification(plan: Plan, paper: str, name: str, reference: str | None) -> d
     return content | ({REFERENCE: reference} if reference else {})
 
 
-def main(spec: stages.Spec, results: stages.Results, out: Annotated[Path, typer.Option(help="CSV to write.")]) -> None:
+def main(
+    spec: stage_options.Spec, results: stage_options.Results, out: Annotated[Path, typer.Option(help="CSV to write.")]
+) -> None:
     """Compute the statistics of a table or figure."""
     content = read_json(spec)
     kind = kinds(content["folder"]).load(content["layout"]["kind"])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr import stages
+from rlvr import stage_options
 from rlvr.config.plan import Plan
 from rlvr.files import read_json
 from rlvr.items import REFERENCE, STATISTICS, TABLE_KINDS, layout
@@ -19,7 +19,7 @@ def specification(plan: Plan, paper: str, name: str, reference: str | None) -> d
 
 
 def main(
-    spec: stages.Spec,
+    spec: stage_options.Spec,
     out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md, .tex.")],
     statistics: Annotated[Path | None, typer.Option(help="CSV of rlvr.items.statistics; optional.")] = None,
 ) -> None:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from rlvr.config.explain import check_part
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.load import check_section
 from rlvr.config.plan import SweptArm
 from rlvr.config.schema.paper import Matched, Paper
 from rlvr.config.schema.settings import OF_A_RUN, Settings
-from rlvr.words import nearest
+from rlvr.config.validate import check_part
+from rlvr.suggest import nearest
 
 BASE, LABEL_OF_BASE = "base", "Base"  # the policy before training, an arm of tables
 RATE = "rl.learning_rate"  # the setting whose sweeps serve comparisons at equal pass@1

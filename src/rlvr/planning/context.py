@@ -1,7 +1,7 @@
 """Checks that prompts and responses fit a model's context, before any job."""
 
 from rlvr.config.layers import ConfigError, Layer, place_of
-from rlvr.config.schema.names import LocalModel, Model, ScratchModel
+from rlvr.config.schema.models_and_data import LocalModel, Model, ScratchModel
 from rlvr.config.schema.settings import Evaluation, Rollout
 
 

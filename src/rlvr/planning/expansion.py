@@ -11,12 +11,12 @@ from typing import Any
 
 from rlvr.claims.contrasts import check_all
 from rlvr.config import identity
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
+from rlvr.config.validate import validate
 from rlvr.items import FIGURES, TABLE_KINDS, TABLES, kinds
 from rlvr.planning import check
 from rlvr.planning.arms import BASE, Arms

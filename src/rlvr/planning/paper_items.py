@@ -9,11 +9,11 @@ from typing import Any
 
 from rlvr import items
 from rlvr.config import paper_folders
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, merge
 from rlvr.config.schema.paper import Paper
+from rlvr.config.validate import validate
 from rlvr.planning.arms import BASE, LABEL_OF_BASE
-from rlvr.words import close, nearest
+from rlvr.suggest import close, nearest
 
 FOLDERS = {items.TABLES: "table", items.FIGURES: "figure"}
 OWN = ("title", "note", "by_name", "like")  # keys that an item takes from no other

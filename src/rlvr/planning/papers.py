@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config import claim_words, paper_folders
-from rlvr.config.explain import check_part, validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
 from rlvr.config.load import (
     check_section,
@@ -18,9 +17,10 @@ from rlvr.config.load import (
     read_models,
     read_prompts,
 )
-from rlvr.config.schema.names import Prompt
+from rlvr.config.schema.models_and_data import Prompt
 from rlvr.config.schema.paper import AtScale, Matched, Paper, Scale
 from rlvr.config.schema.settings import Settings
+from rlvr.config.validate import check_part, validate
 from rlvr.planning import paper_items
 
 # ---- a paper -------------------------------------------------------------------------------------------

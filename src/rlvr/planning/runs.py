@@ -5,15 +5,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from rlvr.config import identity
-from rlvr.config.explain import validate
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of
 from rlvr.config.load import resolve_estimator
 from rlvr.config.plan import Cell, Plan, Policies
 from rlvr.config.schema.items import Row
-from rlvr.config.schema.names import ScratchModel, Synthetic
+from rlvr.config.schema.models_and_data import ScratchModel, Synthetic
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
+from rlvr.config.validate import validate
 from rlvr.planning import context, engines
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources

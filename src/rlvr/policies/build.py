@@ -3,14 +3,14 @@
 import typer
 from pydantic import TypeAdapter
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
 from rlvr.config.registries import SOURCES
-from rlvr.config.schema.names import Model
+from rlvr.config.schema.models_and_data import Model
 from rlvr.files import publish_json
 from rlvr.policies import sources
 
 
-def main(spec: stages.Spec, out: stages.Manifest, source: stages.Source = "") -> None:
+def main(spec: stage_options.Spec, out: stage_options.Manifest, source: stage_options.Source = "") -> None:
     """Make one model."""
     origin = provenance.collect()
     model = TypeAdapter(Model).validate_json(spec.read_bytes())

@@ -1,8 +1,8 @@
 """A forward pass of Llama, Qwen2 and Qwen3 models over their own transformers weights, for many responses per prompt.
 
 RLVR draws G responses to one prompt, and many begin alike. This decoder computes common beginnings once
-(`rlvr.policies.beginnings`). Attention is an explicit matmul-softmax, on a CPU several times faster than SDPA at small
-sizes (docs/benchmarks.md). A test compares the result with transformers' forward pass.
+(`rlvr.policies.shared_prefixes`). Attention is an explicit matmul-softmax, on a CPU several times faster than SDPA at
+small sizes (docs/benchmarks.md). A test compares the result with transformers' forward pass.
 
 Dimensions: P prompts, N rows (each a response to one of the prompts), L prompt tokens, T response tokens,
 S keys, M nodes of a tree, D hidden, V vocabulary, H query heads, K key-value heads, R query heads per key-value head,
@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rlvr.config.registries import ARCHITECTURES
-from rlvr.policies.beginnings import Branches, Prefix, Tree, joined
+from rlvr.policies.shared_prefixes import Branches, Prefix, Tree, joined
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -7,7 +7,7 @@ from huggingface_hub import constants, get_token, snapshot_download
 from huggingface_hub.errors import GatedRepoError
 from huggingface_hub.file_download import repo_folder_name
 
-from rlvr.config.schema.names import HubModel
+from rlvr.config.schema.models_and_data import HubModel
 
 LEFT_OUT = ["original/*", "*.pth"]  # Llama's second copy of its weights
 NEEDED = ("config.json", "*.safetensors")

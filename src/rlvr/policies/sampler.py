@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rlvr.policies.beginnings import Branches
 from rlvr.policies.decoder import Decoder
 from rlvr.policies.errors import NonFinite
+from rlvr.policies.shared_prefixes import Branches
 
 
 @dataclass

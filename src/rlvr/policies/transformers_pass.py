@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from rlvr.policies.beginnings import joined
+from rlvr.policies.shared_prefixes import joined
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

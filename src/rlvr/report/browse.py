@@ -12,7 +12,7 @@ NUMBER, TEXT, CHOICE = "number", "text", "choice"  # a choice has few values, an
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """The text of a cell; `sort` is what it sorts by, `origin` the popover that its button opens."""
 
     text: str
@@ -31,7 +31,7 @@ class Cell:
         return f"<td{sort}>{inner}" + (f"<small>{escape(self.small)}</small>" if self.small else "") + "</td>"
 
 
-def table(caption: str, columns: Mapping[str, str], rows: Iterable[tuple[str, Sequence[Cell]]]) -> str:
+def table(caption: str, columns: Mapping[str, str], rows: Iterable[tuple[str, Sequence[TableCell]]]) -> str:
     """A table: columns with their kinds, and rows with an anchor (or ""), each a cell per column."""
     heads = "".join(f'<th scope="col" data-kind="{kind}">{escape(name)}</th>' for name, kind in columns.items())
     name, lines = escape(caption), []

@@ -14,8 +14,8 @@ from rlvr.claims.contrasts import layout
 from rlvr.claims.table import NOTES, cautions, counted, counts, discoveries, gather, numbers, published
 from rlvr.claims.verdicts import DECIDED, KINDS, NOT_RUN, meaning
 from rlvr.config.plan import Plan
-from rlvr.report.browse import CHOICE, NUMBER, TEXT, Cell, popover, table
-from rlvr.report.runs import Runs
+from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, popover, table
+from rlvr.report.runs import RunPages
 from rlvr.statistics.shown import records
 
 COLUMNS = {
@@ -51,7 +51,7 @@ def in_short(frame: pd.DataFrame, picture: str) -> list[str]:
     return [f"![{ALT}]({picture})", "", table, "", *sentences, ""]
 
 
-def content(frame: pd.DataFrame, runs: Runs, behind: Policies = MappingProxyType({})) -> dict[str, Any]:
+def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxyType({})) -> dict[str, Any]:
     """What a page says of some claims, nothing without any; `behind` has the policies of each."""
     if frame.empty:
         return {}
@@ -99,7 +99,7 @@ def anchor(row: Any) -> str:
     return name.replace(" ", "-").replace("'", "")
 
 
-def verdicts(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
+def verdicts(frame: pd.DataFrame, runs: RunPages, behind: Policies) -> str:
     """A row per claim, scale and effort; its estimate leads to the contrast, its interval and its runs."""
     lines = [row for _, row in frame.iterrows()]
     rows = [(anchor(row), _cells(row)) for row in lines]
@@ -107,20 +107,20 @@ def verdicts(frame: pd.DataFrame, runs: Runs, behind: Policies) -> str:
     return "\n".join([table("Claims", COLUMNS, rows), *popovers])
 
 
-def _cells(row: pd.Series) -> list[Cell]:
+def _cells(row: pd.Series) -> list[TableCell]:
     """Without an estimate the verdict's button leads to the reason."""
     judged, origin = bool(pd.notna(row["estimate"])), f"of-{anchor(row)}"
     return [
-        *(Cell(row["short"]), Cell(row["says"], small=str(row["place"]))),
-        Cell(row["verdict"], origin="" if judged else origin, mark=meaning(row["verdict"]).replace(" ", "-")),
-        Cell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else Cell(""),
-        *(Cell(row["scale"]), Cell(row["effort"]), Cell(row["published"])),
-        Cell(f"{row['seeds']:.0f}", row["seeds"]) if judged else Cell(""),
-        Cell(KINDS[row["of"]]),
+        *(TableCell(row["short"]), TableCell(row["says"], small=str(row["place"]))),
+        TableCell(row["verdict"], origin="" if judged else origin, mark=meaning(row["verdict"]).replace(" ", "-")),
+        TableCell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else TableCell(""),
+        *(TableCell(row["scale"]), TableCell(row["effort"]), TableCell(row["published"])),
+        TableCell(f"{row['seeds']:.0f}", row["seeds"]) if judged else TableCell(""),
+        TableCell(KINDS[row["of"]]),
     ]
 
 
-def _facts(row: pd.Series, runs: Runs, behind: Policies) -> dict[str, str]:
+def _facts(row: pd.Series, runs: RunPages, behind: Policies) -> dict[str, str]:
     tested = pd.notna(row["p"])
     texts = {
         "Contrast": row["deciding"],

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.report.browse import CHOICE, TEXT, Cell, table
+from rlvr.report.browse import CHOICE, TEXT, TableCell, table
 from rlvr.statistics.shown import records
 
 COLUMNS = {"Place": TEXT, "Statement": TEXT, "Verdict": CHOICE, "Condition, counterexample or note": TEXT}
@@ -20,10 +20,10 @@ def of(paper: str, ledger: pd.DataFrame) -> dict[str, Any]:
     return {"number": len(own), "verdicts": verdicts, "table": table(f"Ledger of {paper}", COLUMNS, rows)}
 
 
-def _cells(row: dict[str, Any]) -> list[Cell]:
+def _cells(row: dict[str, Any]) -> list[TableCell]:
     checked = f"{row['checked_by']}; largest deviation {row['deviation']}"
     reading = row["holds_in_this_reading"]
     return [
-        *(Cell(row["place"]), Cell(row["statement"], small=checked), Cell(row["verdict"])),
-        Cell(row["condition_or_counterexample"], small=f"It holds in this reading: {reading}." if reading else ""),
+        *(TableCell(row["place"]), TableCell(row["statement"], small=checked), TableCell(row["verdict"])),
+        TableCell(row["condition_or_counterexample"], small=f"It holds in this reading: {reading}." if reading else ""),
     ]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.report.browse import CHOICE, NUMBER, Cell, popover, table
-from rlvr.report.runs import Runs
+from rlvr.report.browse import CHOICE, NUMBER, TableCell, popover, table
+from rlvr.report.runs import RunPages
 from rlvr.statistics.shown import records
 
 MOST = 1500  # rows of a table; of longer statistics it has the methods
@@ -23,7 +23,7 @@ NAMES = {
 METHODS = ["label", "stand_in", "policies"]
 
 
-def numbers(frame: pd.DataFrame, caption: str, runs: Runs, name: str) -> str:
+def numbers(frame: pd.DataFrame, caption: str, runs: RunPages, name: str) -> str:
     """A table of statistics; `name` begins the names of its popovers, which are a page's own."""
     if len(frame) > MOST:
         caption = f"{caption}: the methods of {len(frame)} rows"
@@ -40,17 +40,17 @@ def numbers(frame: pd.DataFrame, caption: str, runs: Runs, name: str) -> str:
     labels = frame.get("label", behind)
     popovers = []
     for text, popover_name in origins.items():
-        facts = runs.origin(text.split()) or {"Runs": ", ".join(text.split())}
+        facts = runs.origin(text.split()) or {"RunPages": ", ".join(text.split())}
         popovers.append(popover(popover_name, str(labels[behind == text].iloc[0]), facts))
     return "\n".join([table(caption, dict(columns.values()), rows), *popovers])
 
 
-def _cell(row: dict[str, Any], key: str, origin: str) -> Cell:
+def _cell(row: dict[str, Any], key: str, origin: str) -> TableCell:
     value = row[key]
     if pd.isna(value):
-        return Cell("")
+        return TableCell("")
     if not isinstance(value, int | float):
-        return Cell(str(value), origin=origin)
+        return TableCell(str(value), origin=origin)
     low, high = row.get(f"{key}_low"), row.get(f"{key}_high")
     interval = f" [{low:.4g}, {high:.4g}]" if pd.notna(low) and pd.notna(high) else ""
-    return Cell(re.sub("(?<!e)-", "−", f"{value:.4g}{interval}"), value, origin)
+    return TableCell(re.sub("(?<!e)-", "−", f"{value:.4g}{interval}"), value, origin)

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr import items, stages
+from rlvr import items, stage_options
 from rlvr.claims import grid
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
 from rlvr.report import captions, claims, html, ledger, text
 from rlvr.report.numbers import numbers
-from rlvr.report.runs import COLUMNS, Runs, duration, row
+from rlvr.report.runs import COLUMNS, RunPages, duration, row
 
 GRID = "claims.png"
 
@@ -33,7 +33,7 @@ class Page:
         self.manifests = {policy: read_json(results / stage / "manifest.json") for policy, stage in stages.items()}
         rows = [row(policy, manifest) for policy, manifest in self.manifests.items()]
         resumed = [manifest.get("resumed_from") or "" for manifest in self.manifests.values()]
-        self.runs = Runs(pd.DataFrame(rows, columns=list(COLUMNS)).assign(resumed_from=resumed))
+        self.runs = RunPages(pd.DataFrame(rows, columns=list(COLUMNS)).assign(resumed_from=resumed))
         self.pictures: dict[str, Path] = {}
 
     def render(self) -> str:
@@ -152,7 +152,9 @@ def _specification(manifest: dict[str, Any]) -> str:
 
 
 def main(
-    spec: stages.Spec, results: stages.Results, out: Annotated[Path, typer.Option(help="HTML file to write.")]
+    spec: stage_options.Spec,
+    results: stage_options.Results,
+    out: Annotated[Path, typer.Option(help="HTML file to write.")],
 ) -> None:
     """Write a report page."""
     publish(out, Page(read_json(spec), results).render())

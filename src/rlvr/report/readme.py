@@ -11,7 +11,7 @@ import pandas as pd
 
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
-from rlvr.report import captions, claims, kept, runs, text
+from rlvr.report import captions, claims, rerender, runs, text
 
 CONTENTS, GRID = "contents.json", "claims.png"
 
@@ -46,7 +46,7 @@ def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:
     """A paper's tables and figures in a snapshot."""
     found: dict[str, list[dict[str, str]]] = {"tables": [], "figures": []}
     for item in items:
-        layout, frames = kept.read(folder / kept.DATA / f"{item}.json")
+        layout, frames = rerender.read(folder / rerender.DATA / f"{item}.json")
         if (folder / f"{item}.md").is_file():
             found["tables"].append({"title": layout.title, "file": f"{folder.name}/{item}.md"})
             continue

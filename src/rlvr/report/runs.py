@@ -11,7 +11,7 @@ import pandas as pd
 from rlvr.config import identity
 from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.report import origins
-from rlvr.report.browse import CHOICE, NUMBER, TEXT, Cell, table
+from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, table
 
 GROUP = ["method", "model", "learning_rate", "settings"]  # what the seeds of one arm have in common
 COLUMNS = {
@@ -59,27 +59,27 @@ def total(seconds: pd.Series) -> str:
     return duration(float(pd.to_numeric(seconds, errors="coerce").sum()))
 
 
-def read(folder: Path) -> "Runs":
+def read(folder: Path) -> "RunPages":
     """The runs of a snapshot (`runs.csv`)."""
-    return Runs(pd.read_csv(folder / "runs.csv", dtype=str, keep_default_na=False))
+    return RunPages(pd.read_csv(folder / "runs.csv", dtype=str, keep_default_na=False))
 
 
-class Runs:
+class RunPages:
     """Policies in order of their arms and seeds; `page` is where their table is, "" for the same page."""
 
     def __init__(self, frame: pd.DataFrame, page: str = ""):
         self.frame = frame.astype(str).sort_values([*GROUP, "seed"], key=_by_number, ignore_index=True)
         self.by_policy, self.page = self.frame.set_index("policy"), page
 
-    def at(self, page: str) -> "Runs":
-        return Runs(self.frame, page)
+    def at(self, page: str) -> "RunPages":
+        return RunPages(self.frame, page)
 
     def table(self) -> str:
         """All runs, each with an anchor."""
         columns = {name: COLUMNS[name] for name in COLUMNS if name in self.frame}
         lines = self.frame.to_dict("records")
         rows = [(line["policy"], [_cell(line[name], columns[name][1]) for name in columns]) for line in lines]
-        return table("Runs", dict(columns.values()), rows)
+        return table("RunPages", dict(columns.values()), rows)
 
     def in_short(self) -> str:
         """How many there are, how long they took, and where they come from, in two sentences."""
@@ -98,7 +98,7 @@ class Runs:
         chosen = self.by_policy.loc[known]
         arms = "".join(self._arm(arm) for _, arm in chosen.groupby(GROUP, sort=False))
         return {
-            "Runs": f"<ul>{arms}</ul>",
+            "RunPages": f"<ul>{arms}</ul>",
             "Training": total(chosen["seconds"]),
             **{title: escape(", ".join(dict.fromkeys(chosen[name]))) for name, title in ORIGIN.items()},
             "Last finished": escape(max(chosen["finished"])),
@@ -120,6 +120,6 @@ def _by_number(column: pd.Series) -> pd.Series:
     return column if numbers.isna().any() else numbers
 
 
-def _cell(text: str, kind: str) -> Cell:
+def _cell(text: str, kind: str) -> TableCell:
     number = pd.to_numeric(text, errors="coerce") if kind == NUMBER else None
-    return Cell(text, None if pd.isna(number) else float(number))
+    return TableCell(text, None if pd.isna(number) else float(number))

@@ -23,7 +23,7 @@ from rlvr.config.plan import Plan, asked_for
 from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
-from rlvr.report import kept, origins, readme
+from rlvr.report import origins, readme, rerender
 from rlvr.report.history import objections
 from rlvr.report.runs import row
 
@@ -31,11 +31,11 @@ SCALE = "laptop"
 Wanted = Mapping[str, Sequence[str]]  # papers with the names of their items
 
 
-class Missing(Exception):
+class MissingResults(Exception):
     """A file of a snapshot is missing."""
 
 
-class Refused(Exception):
+class SnapshotRefused(Exception):
     """The results are not those of this checkout's code."""
 
 
@@ -61,9 +61,9 @@ def take(
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
     scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Raises Missing where a file is missing, and Refused where the policies are not of
-    this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where
-    `out` lacks a policy of a paper to keep, since its settings changed.
+    has too, stay as `out` has them. Raises MissingResults where a file is missing, and SnapshotRefused where the
+    policies are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page
+    then has, or where `out` lacks a policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
     anew = {name: list(items) or asked_for(plan, name) for name in names if name not in keep}
@@ -75,14 +75,14 @@ def take(
     manifests = _manifests(paths, policies)
     against = _objections(manifests.values(), stay.runs)
     if against and not allow:
-        raise Refused("; ".join(against))
+        raise SnapshotRefused("; ".join(against))
     for path in out.glob("*"):
         if path.name not in keep:
             remove(path)
     for paper, name in ((paper, name) for paper, names in anew.items() for name in names):
-        kept.keep(plan, paper, name, paths, out / paper)
+        rerender.keep(plan, paper, name, paths, out / paper)
         source = _rendered(plan, paths, paper, name)
-        kept.copy(source, out / paper / source.name)
+        rerender.copy(source, out / paper / source.name)
     if len(stay.claims):
         together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
         claims = tested_together(together)
@@ -109,27 +109,27 @@ def take(
 
 def _require(paths: Iterable[Path]) -> None:
     if missing := [path for path in paths if not path.is_file()]:
-        raise Missing(f"{missing[0]} is missing ({len(missing)} missing files in all)")
+        raise MissingResults(f"{missing[0]} is missing ({len(missing)} missing files in all)")
 
 
 def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
-    """The claims of some papers at the scales of some plans. Raises Missing where no claim was evaluated."""
+    """The claims of some papers at the scales of some plans. Raises MissingResults where no claim was evaluated."""
     folder = Path(paths.results) / "claims"
     claims = gather(folder)
     if claims.empty:
-        raise Missing(f"{folder / 'claims.csv'} is missing (1 missing files in all)")
+        raise MissingResults(f"{folder / 'claims.csv'} is missing (1 missing files in all)")
     return claims.loc[claims["paper"].isin(papers) & claims["scale"].isin([plan.scale for plan in plans])]
 
 
 def _policies(plan: Plan, paths: Paths, wanted: Wanted) -> dict[str, str]:
-    """The policies of papers' items, with their stages. Raises Missing where a file of an item is missing."""
+    """The policies of papers' items, with their stages. Raises MissingResults where a file of an item is missing."""
     policies: dict[str, str] = {}
     files: list[Path] = []
     for paper, names in wanted.items():
         made = plan.papers[paper]
         for name in names:
             look_up(made.all_items(), name, "table or figure", f"{paper}: --item")
-            files += [_rendered(plan, paths, paper, name), *kept.files(plan, paper, name, paths)]
+            files += [_rendered(plan, paths, paper, name), *rerender.files(plan, paper, name, paths)]
             policies |= {policy: plan.stage(policy) for policy in made.item(name).policies()}
     _require(files)
     return policies
@@ -150,7 +150,7 @@ def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
 
 
 def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """The manifests of policies. Raises Missing where one is missing."""
+    """The manifests of policies. Raises MissingResults where one is missing."""
     files = {policy: Path(paths.results, stage, "manifest.json") for policy, stage in policies.items()}
     _require(files.values())
     return {policy: read_json(path) for policy, path in files.items()}
@@ -168,23 +168,27 @@ def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / readme.GRID
         grid.publish(claims, picture)
-        kept.copy(picture, out / readme.GRID)
+        rerender.copy(picture, out / readme.GRID)
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
 
 
 def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
-    """What a snapshot has of some papers. Raises Refused where it lacks a policy that the plan wants of them."""
+    """What a snapshot has of some papers. Raises SnapshotRefused where it lacks a policy that the plan needs."""
     if not papers:
         return Staying()
     if lacking := [name for name in ("runs.csv", "claims.csv", readme.CONTENTS) if not (out / name).is_file()]:
-        raise Refused(f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay")
+        raise SnapshotRefused(
+            f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay"
+        )
     runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
     wanted: set[str] = set()
     for paper in papers:
         made = plan.papers[paper]
         policies = {policy for item in asked_for(plan, paper) for policy in made.item(item).policies()}
         if lost := sorted(policies - set(runs["policy"])):
-            raise Refused(f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is")
+            raise SnapshotRefused(
+                f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is"
+            )
         wanted |= policies
     contents = {paper["name"]: paper for paper in read_json(out / readme.CONTENTS)["papers"] if paper["name"] in papers}
     return Staying(runs.loc[runs["policy"].isin(wanted)], claims.loc[claims["paper"].isin(papers)], contents)
@@ -219,10 +223,10 @@ def main(
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
         papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay)
-    except Missing as error:
+    except MissingResults as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
-    except Refused as error:
+    except SnapshotRefused as error:
         raise SystemExit(f"{error}; make the results anew, or give a reason: --allow REASON") from error
     except ConfigError as error:  # e.g. claims of a scale that config/ no longer has
         where = f" (claims are below {results / 'claims'})" if scales else ""

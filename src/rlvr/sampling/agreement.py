@@ -18,7 +18,7 @@ from rlvr.policies.store import Policy, device, load
 from rlvr.records import Tokens, read_records
 from rlvr.training.batches import Groups, all_logprobs, pad_prompts
 from rlvr.training.deterministic import one_thread
-from rlvr.training.passes import Microbatch, training_pass
+from rlvr.training.forward import Microbatch, training_pass
 
 TOKENS = 16384  # of a forward pass
 WARN = 1.1  # mean exp|d| above which NeMo-RL warns

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
+from rlvr.child_processes import end_with_caller
 from rlvr.config.identity import canonical
 from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import SLICES
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
-from rlvr.offspring import end_with_caller
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint as policy_fingerprint
 from rlvr.records import PicturesUnread, Problem, read_records, sum_of_pictures, text_alone, with_paths
@@ -37,7 +37,7 @@ from rlvr.sampling.parts import (
     slice_folder,
     slice_number,
 )
-from rlvr.training.lease import lease
+from rlvr.training.lock_file import lease
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, StopRequest
 
 
@@ -92,10 +92,10 @@ def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Par
 
 
 def main(
-    spec: stages.Spec,
+    spec: stage_options.Spec,
     policy: Annotated[Path, typer.Option(help="Manifest of the policy.")],
-    problems: stages.Problems,
-    state: stages.State,
+    problems: stage_options.Problems,
+    state: stage_options.State,
     slices: Annotated[
         list[Path] | None,
         typer.Argument(help="Slices to draw and write, by number: 03.jsonl.gz; default: all at once."),

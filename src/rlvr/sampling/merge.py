@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
 from rlvr.config.identity import canonical
 from rlvr.config.schema.specs import EvaluationSpec
 from rlvr.files import RecordError, publish_json, sha256
@@ -50,11 +50,11 @@ def _check_equal(fingerprints: dict[Path, dict[str, Any]]) -> None:
 
 def main(
     slices: Annotated[list[Path], typer.Argument(help="All slices of the evaluation.")],
-    spec: stages.Spec,
-    problems: stages.Problems,
+    spec: stage_options.Spec,
+    problems: stage_options.Problems,
     out: Annotated[Path, typer.Option(help="completions.jsonl.gz to write; also writes origin.json.")],
     tokens: Annotated[Path, typer.Option(help="tokens.jsonl.gz to write.")],
-    state: stages.State,
+    state: stage_options.State,
 ) -> None:
     """Join the slices from several jobs."""
     try:

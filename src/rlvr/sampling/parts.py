@@ -21,7 +21,7 @@ from rlvr.config.schema.settings import SLICES
 from rlvr.files import RecordError, publish_json, publish_lines, read_json, read_lines
 from rlvr.records import Problem, Tokens, row_of
 from rlvr.sampling.engines import Sampled
-from rlvr.training.lease import MARK
+from rlvr.training.lock_file import MARK
 
 ORIGIN = "origin.json"  # beside the completions
 AUDITED = 64  # problems whose first sample is stored with tokens, to compare with the trainer

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rlvr import verifiers
-from rlvr.offspring import end_with_caller
+from rlvr.child_processes import end_with_caller
 from rlvr.records import Completion, Grade, Problem, RecordFile, publish_records, read_records
 from rlvr.training.progress import Bar
 from rlvr.verifiers.pool import Pool, TooManyErrors

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from rlvr.verifiers._latex import plain
+from rlvr.verifiers._latex import undecorated
 
 VERSION = 3  # raise it when a vote or a measure of diversity changes: that repeats scoring, not grading
 LONGEST = 2_000  # characters; longer answers keep their decoration and lose only spaces
@@ -25,7 +25,7 @@ def answer_class(status: str, extracted: str | None) -> AnswerClass | None:
         return CORRECT
     if status != "wrong" or extracted is None:
         return None
-    return "wrong", re.sub(r"\s+", "", plain(extracted) if len(extracted) <= LONGEST else extracted)
+    return "wrong", re.sub(r"\s+", "", undecorated(extracted) if len(extracted) <= LONGEST else extracted)
 
 
 def votes(answers: Iterable[tuple[str, str | None]]) -> Counter[AnswerClass]:

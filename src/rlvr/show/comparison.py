@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rlvr.config.identity import what_is_made
 from rlvr.config.measures import MEASURES, METRICS, PROBE, SHARE, of_difference
 from rlvr.files import RecordError, read_json, read_lines
-from rlvr.show.names import Missing, Named, evaluations
+from rlvr.show.lookup import NotFound, RunOrEvaluation, evaluations
 from rlvr.statistics.shown import WHY, is_withheld, over
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ORIGIN = ("commit", "device", "engine", "lock_sha256", "processor")  # of a mani
 
 
 @dataclass(frozen=True)
-class Setting:
+class ComparedSetting:
     """A key whose value differs; None where one side lacks it."""
 
     key: str
@@ -33,7 +33,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ComparedCurve:
     """A measure over the steps that both runs have, and each run's mean over the last quarter of them."""
 
     label: str
@@ -92,15 +92,15 @@ class Scores:
 class Comparison:
     a: str
     b: str
-    settings: list[Setting]
-    curves: list[Curve]
+    settings: list[ComparedSetting]
+    curves: list[ComparedCurve]
     scores: list[Scores]
 
 
-def compare(results: Path, a: Named, b: Named) -> Comparison:
-    """Compare two runs, with the evaluations that both have, or two evaluations on the same set. Raises Missing."""
+def compare(results: Path, a: RunOrEvaluation, b: RunOrEvaluation) -> Comparison:
+    """Compare two runs, with the evaluations that both have, or two evaluations on the same set. Raises NotFound."""
     if a.kind != b.kind:
-        raise Missing(f"{a.name} is of kind {a.kind}, {b.name} of kind {b.kind}: compare two of the same kind")
+        raise NotFound(f"{a.name} is of kind {a.kind}, {b.name} of kind {b.kind}: compare two of the same kind")
     if a.kind == "run":
         ours, theirs = evaluations(results, a.name), evaluations(results, b.name)
         both = [(ours[name], theirs[name]) for name in ours if name in theirs]
@@ -111,10 +111,10 @@ def compare(results: Path, a: Named, b: Named) -> Comparison:
     return Comparison(a.name, b.name, settings(*policies) if all(policies) else [], [], [scores(a, b)])
 
 
-def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
+def settings(a: dict[str, Any], b: dict[str, Any]) -> list[ComparedSetting]:
     """The settings and the origin that differ between two manifests, in the order of their names."""
     left, right = (dict(_flat(_compared(manifest))) for manifest in (a, b))
-    both = [Setting(key, left.get(key), right.get(key)) for key in sorted(left.keys() | right.keys())]
+    both = [ComparedSetting(key, left.get(key), right.get(key)) for key in sorted(left.keys() | right.keys())]
     return [setting for setting in both if setting.a != setting.b]
 
 
@@ -138,7 +138,7 @@ def _policy_manifest(results: Path, policy: str) -> dict[str, Any]:
     return next((read_json(path) for path in paths if path.is_file()), {})
 
 
-def curves(a: Named, b: Named) -> list[Curve]:
+def curves(a: RunOrEvaluation, b: RunOrEvaluation) -> list[ComparedCurve]:
     """Each measure of `MEASURES` that varies, at the steps where both runs have it; held-out probes first."""
     found = []
     for rows in (PROBE, METRICS):
@@ -152,7 +152,7 @@ def curves(a: Named, b: Named) -> list[Curve]:
             if len({value for _, *values in known for value in values}) > 1:
                 place = "held out" if rows == PROBE else "training"
                 steps, xs, ys = (list(column) for column in zip(*known, strict=True))
-                found.append(Curve(f"{measure.label}, {place}", steps, xs, ys))
+                found.append(ComparedCurve(f"{measure.label}, {place}", steps, xs, ys))
     return found
 
 
@@ -160,7 +160,7 @@ def _value(row: dict[str, Any], name: str) -> float | None:
     return row.get(name, row.get("estimator", {}).get(name))
 
 
-def scores(a: Named, b: Named) -> Scores:
+def scores(a: RunOrEvaluation, b: RunOrEvaluation) -> Scores:
     """pass@k of two evaluations of the same problems, for k = 1, 2, 4, ... samples, and the problems that flipped.
 
     The intervals are over problems: Student's t of the problems' scores, and of their paired differences
@@ -173,7 +173,7 @@ def scores(a: Named, b: Named) -> Scores:
     try:
         frames.problems_of([ours, theirs], [a.name, b.name])
     except RecordError as error:
-        raise Missing(str(error)) from error
+        raise NotFound(str(error)) from error
     interval, at_k = SeedsAndProblems(CONFIDENCE, SHARE), []
     fewest = min(*ours["n"], *theirs["n"])
     for k in (2**power for power in range(fewest.bit_length())):

@@ -14,10 +14,10 @@ from rlvr.estimators import Estimator
 from rlvr.files import read_json
 from rlvr.records import Completion, Grade, KeptGroup, Problem, RecordFile, read_records
 from rlvr.scoring.score import pairs
-from rlvr.show.names import Missing, Named
+from rlvr.show.lookup import NotFound, RunOrEvaluation
 from rlvr.show.weights import put_to
-from rlvr.training.kept_rollouts import NAME
-from rlvr.words import nearest
+from rlvr.suggest import nearest
+from rlvr.training.rollout_log import NAME
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def selected(groups: Iterable[KeptGroup], task: TaskKind | None, right: bool | N
 
 
 def weighed(groups: Iterable[Shown], own: str, methods: dict[str, Estimator]) -> Iterator[Shown]:
-    """The groups with a run's own weights, and those of methods, by name. Raises Missing and ValueError as `put_to`."""
+    """The groups with a run's own weights, and those of methods, by name. Raises as `put_to`."""
     groups = list(groups) if methods else groups
     others: dict[str, list[tuple[float, ...]]] = {}
     for name, estimator in methods.items():
         try:
             others[name] = put_to(estimator, [shown.group for shown in groups])
-        except (Missing, ValueError) as error:
+        except (NotFound, ValueError) as error:
             raise type(error)(f"{name}: {error}") from error
 
     def with_weights(i: int, shown: Shown) -> Shown:
@@ -64,39 +64,39 @@ def weighed(groups: Iterable[Shown], own: str, methods: dict[str, Estimator]) ->
     return starmap(with_weights, enumerate(groups))
 
 
-def groups_of(named: Named, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], TaskKind | None]:
+def groups_of(named: RunOrEvaluation, results: Path, prompt: str | None) -> tuple[Iterable[KeptGroup], TaskKind | None]:
     """The groups of a run, newest step first, or of an evaluation, and the generated task that they are of."""
     if named.kind == "run":
         groups = kept(named)
         return select(groups, prompt), task_of(named.manifest().get("spec", {}).get("data", {}))
     problems, card = benchmark(named, results)
     if prompt is not None and prompt not in problems:
-        raise Missing(f"{prompt!r}: {named.name} has no such problem{nearest(prompt, problems)}")
+        raise NotFound(f"{prompt!r}: {named.name} has no such problem{nearest(prompt, problems)}")
     return samples(named, problems, prompt), task_of(card.get("spec", {}))
 
 
-def kept(named: Named) -> list[KeptGroup]:
+def kept(named: RunOrEvaluation) -> list[KeptGroup]:
     """The rollouts that a run kept, newest step first; those of its checkpoints before it is published."""
     path = next((path for path in (named.folder / NAME, named.folder / "state" / NAME) if path.is_file()), None)
     if path is None:
         why = "it was made by an earlier version, or with execution.kept_prompts: 0, or has saved no checkpoint yet"
-        raise Missing(f"{named.name} has no {NAME}: {why}")
+        raise NotFound(f"{named.name} has no {NAME}: {why}")
     return sorted(read_records(path, KeptGroup), key=lambda group: -group.step)
 
 
 def select(groups: list[KeptGroup], prompt: str | None) -> list[KeptGroup]:
     problems = {group.problem for group in groups}
     if prompt is not None and prompt not in problems:
-        raise Missing(f"{prompt!r}: no kept rollout is of this problem{nearest(prompt, problems)}")
+        raise NotFound(f"{prompt!r}: no kept rollout is of this problem{nearest(prompt, problems)}")
     return [group for group in groups if prompt in (None, group.problem)]
 
 
 def of_step(groups: Iterable[KeptGroup], step: int) -> list[KeptGroup]:
-    """The groups of a step. Raises Missing, which names the nearest kept step."""
+    """The groups of a step. Raises NotFound, which names the nearest kept step."""
     groups = list(groups)
     if step not in (steps := sorted({group.step for group in groups})):
         close = f"the nearest is {min(steps, key=lambda other: abs(other - step))}" if steps else "none are kept"
-        raise Missing(f"step {step}: no rollouts of this step are kept; {close}")
+        raise NotFound(f"step {step}: no rollouts of this step are kept; {close}")
     return [group for group in groups if group.step == step]
 
 
@@ -105,7 +105,7 @@ def task_of(data: dict[str, Any]) -> TaskKind | None:
     return TASKS.load(data["task"]) if data.get("task") in TASKS.names() else None
 
 
-def benchmark(named: Named, results: Path) -> tuple[dict[str, Problem], dict[str, Any]]:
+def benchmark(named: RunOrEvaluation, results: Path) -> tuple[dict[str, Problem], dict[str, Any]]:
     """The problems of an evaluation by id, and the card of their set."""
     cards = {path.parent: read_json(path) for path in sorted(results.glob("data/*/card.json"))}
     evaluation = named.folder.name
@@ -115,10 +115,10 @@ def benchmark(named: Named, results: Path) -> tuple[dict[str, Problem], dict[str
             problems = {problem.id: problem for problem in read_records(folder / "problems.jsonl", Problem)}
             if first.problem in problems:
                 return problems, card
-    raise Missing(f"{named.name}: no set in {results}/data has its problems; Snakemake makes it again")
+    raise NotFound(f"{named.name}: no set in {results}/data has its problems; Snakemake makes it again")
 
 
-def samples(named: Named, problems: dict[str, Problem], prompt: str | None) -> Iterator[KeptGroup]:
+def samples(named: RunOrEvaluation, problems: dict[str, Problem], prompt: str | None) -> Iterator[KeptGroup]:
     """An evaluation's completions and grades by problem, read while they are used; rewards are 1 and 0."""
     grades = RecordFile(named.file("grades.jsonl.gz", "it is not graded yet"), Grade)
     rows = pairs(RecordFile(_completions(named), Completion), grades)
@@ -148,5 +148,5 @@ def _group(problem: Problem, rows: list[tuple[Completion, Grade]]) -> KeptGroup:
     )
 
 
-def _completions(named: Named) -> Path:
+def _completions(named: RunOrEvaluation) -> Path:
     return named.file("completions.jsonl.gz", "it is not sampled yet")

@@ -7,7 +7,7 @@ from typing import Any
 from rlvr.show import sparks
 from rlvr.show.comparison import Comparison
 from rlvr.show.groups import Shown
-from rlvr.show.pieces import percent, pieces, printable, signed
+from rlvr.show.highlight import percent, pieces, printable, signed
 
 
 def render(template: str, **content: Any) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 
 from rlvr.files import whole
 from rlvr.show.groups import Shown
-from rlvr.show.names import Missing
+from rlvr.show.lookup import NotFound
 
 TEXTS = ("problem", "prompt", "gold", "response", "status", "extracted")
 WHOLE = ("step", "rollout", "tokens", "false_word")  # step 0: of an evaluation
 
 
 def write(path: Path, groups: Iterable[Shown]) -> int:
-    """Write the visible rollouts of groups, read one after another; returns their number. Raises Missing for none.
+    """Write the visible rollouts of groups, read one after another; returns their number. Raises NotFound for none.
 
     `weight: <method>` are weights, `false_word` is the place of the first false word of the working, or null.
     """
@@ -24,7 +24,7 @@ def write(path: Path, groups: Iterable[Shown]) -> int:
     groups = iter(groups)
     first = next(groups, None)
     if first is None:
-        raise Missing("no such rollout, so no file is written")
+        raise NotFound("no such rollout, so no file is written")
     kinds = [(name, pa.string()) for name in TEXTS] + [(name, pa.int64()) for name in WHOLE]
     kinds += [(name, pa.float64()) for name in ("reward", "logp", "log_ratio", *map(_column, first.weights))]
     schema, count = pa.schema(kinds), 0

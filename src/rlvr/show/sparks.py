@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rlvr.show.comparison import Curve
+    from rlvr.show.comparison import ComparedCurve
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH = 32  # characters
 
 
-def lines(curve: Curve) -> tuple[str, str]:
+def lines(curve: ComparedCurve) -> tuple[str, str]:
     """Both curves as blocks, of at most WIDTH characters, between the smallest and the largest value of both."""
     low, high = limits(curve)
     return blocks(curve.a, low, high), blocks(curve.b, low, high)
 
 
-def points(curve: Curve, width: float, height: float) -> tuple[str, str]:
+def points(curve: ComparedCurve, width: float, height: float) -> tuple[str, str]:
     """Both curves as the points of SVG polylines in a box of this size."""
     low, high = limits(curve)
     first, last = curve.steps[0], curve.steps[-1]
@@ -31,7 +31,7 @@ def points(curve: Curve, width: float, height: float) -> tuple[str, str]:
     return line(curve.a), line(curve.b)
 
 
-def limits(curve: Curve) -> tuple[float, float]:
+def limits(curve: ComparedCurve) -> tuple[float, float]:
     """The smallest and the largest value of both."""
     return min(*curve.a, *curve.b), max(*curve.a, *curve.b)
 

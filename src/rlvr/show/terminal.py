@@ -12,7 +12,7 @@ from rlvr.show import sparks
 from rlvr.show.comparison import Comparison, Scores
 from rlvr.show.console import console
 from rlvr.show.groups import Shown
-from rlvr.show.pieces import percent, pieces, printable, signed
+from rlvr.show.highlight import percent, pieces, printable, signed
 
 LONGEST = 600  # characters of a response
 FLIPS = 20  # problems

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from rlvr.estimators import INPUTS, Estimator
 from rlvr.records import KeptGroup
-from rlvr.show.names import Missing
+from rlvr.show.lookup import NotFound
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 def inputs_of(groups: Sequence[KeptGroup], needs: set[str]) -> dict[str, Any]:
-    """What an estimator needs beside the rewards, of groups of one step. Raises Missing without a reference."""
+    """What an estimator needs beside the rewards, of groups of one step. Raises NotFound without a reference."""
     import torch
 
     if any(group.log_ratio is None for group in groups) and any(INPUTS[need].needs_reference for need in needs):
-        raise Missing("needs log pi_ref, which these rollouts do not have")
+        raise NotFound("needs log pi_ref, which these rollouts do not have")
 
     def tensor(rows: Sequence[Sequence[float]]) -> Tensor:
         return torch.tensor([*rows], dtype=torch.float64)
@@ -39,7 +39,7 @@ def under_its_state(estimator: Estimator, group: KeptGroup) -> tuple[float, ...]
 def put_to(estimator: Estimator, groups: Sequence[KeptGroup]) -> list[tuple[float, ...]]:
     """The weights that a method gives each group, step after step; a state of its own follows from these groups alone.
 
-    Raises Missing for an input that the rollouts do not have, and ValueError for numbers that are too large.
+    Raises NotFound for an input that the rollouts do not have, and ValueError for numbers that are too large.
     """
     weights: dict[int, tuple[float, ...]] = {}
     state: dict[str, float] = {}

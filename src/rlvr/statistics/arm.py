@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr import stages
+from rlvr import stage_options
 from rlvr.config.layouts import CellLayout, PanelLayout, ScoresLayout
 from rlvr.files import publish, read_json
 from rlvr.statistics.scores import Scores, matrix, pass_at, read_all
@@ -79,8 +79,8 @@ def counts_of_arm(models: Sequence[ScoresLayout], scores: Scores) -> pd.DataFram
 
 
 def main(
-    spec: stages.Spec,
-    results: stages.Results,
+    spec: stage_options.Spec,
+    results: stage_options.Results,
     out: Annotated[Path, typer.Option(help="CSV to write.")],
     counts: Annotated[Path, typer.Option(help="CSV to write: counts per problem.")],
 ) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlvr.config.measures import METRICS
 from rlvr.config.schema.settings import Collapse
-from rlvr.statistics.run_rows import Runs, value_of
+from rlvr.statistics.run_rows import RunRows, value_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def steps_of(window: float, steps: int) -> int:
     return max(1, round(window * steps))
 
 
-def of_run(runs: Runs, run: str, rule: Collapse) -> Judgement:
+def of_run(runs: RunRows, run: str, rule: Collapse) -> Judgement:
     """Whether a run collapsed, by a rule (`collapse:` in config/defaults.yaml)."""
     return judge(
         np.array(unsolved_shares(runs[run][METRICS], run)), window=rule.window, factor=rule.factor, share=rule.share

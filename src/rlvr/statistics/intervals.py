@@ -35,7 +35,7 @@ class SeedsAndProblems:
     """The interval of a mean over training seeds and problems, for other seeds and other problems of this kind.
 
     Each seed scores all problems, so the mean's variance is that of a two-way random-effects design (Searle, Casella &
-    McCulloch 1992, ch. 4; `spread`), and the interval is Student's t with Satterthwaite's degrees of freedom. All
+    McCulloch 1992, ch. 4; `two_way`), and the interval is Student's t with Satterthwaite's degrees of freedom. All
     methods score the same problems and share seeds, so differences are paired by both. A policy without a training
     seed has one row, and only the problems vary. Intervals end where the measure's `possible` range ends, and those of
     differences where the difference of two such values does.
@@ -46,13 +46,13 @@ class SeedsAndProblems:
 
     def of(self, scores_SN: Matrix) -> Interval:
         """The interval of the mean over seeds and problems."""
-        found = spread(self._known(scores_SN))
+        found = two_way(self._known(scores_SN))
         return _symmetric(found.mean, found.half_width(self.tail)).within(self.possible)
 
     def of_difference(self, left_SN: Matrix, right_SN: Matrix) -> Difference:
         """The interval of mean(left) - mean(right), paired, and its two-sided p."""
         difference_SN = left_SN - right_SN  # a policy without a training seed is compared with every seed
-        found = spread(self._known(difference_SN))
+        found = two_way(self._known(difference_SN))
         interval = _symmetric(found.mean, found.half_width(self.tail)).within(of_difference(self.possible))
         p = found.p_above(0.0)
         return Difference(interval.estimate, interval.low, interval.high, 2 * min(p, 1 - p))
@@ -114,7 +114,7 @@ class Spread:
         return min(found, key=lambda p: abs(p - 0.5), default=float("nan"))
 
 
-def spread(scores_SN: Matrix) -> Spread:
+def two_way(scores_SN: Matrix) -> Spread:
     """The mean of scores over seeds and problems, with the error of a two-way random-effects design.
 
     x_sn = mu + a_s + b_n + e_sn. With V_S = var of the seeds' means / S, V_N = var of the problems' means / N and V_E =

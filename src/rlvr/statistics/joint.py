@@ -5,7 +5,7 @@ Dimensions: C cells, S training seeds, N problems, B draws.
 Cells of one claim, such as the same difference at several k, vary together, which Bonferroni's bounds ignore. Each
 cell's t has its own degrees of freedom, so cells are compared by p (Westfall & Young 1993, min-P): the p of all cells
 around their true values are taken to depend on each other as normal variables do (Hothorn, Bretz & Westfall 2008) whose
-correlations are those of the two-way random-effects design (`rlvr.statistics.intervals.spread`), times 1 - 1/S where
+correlations are those of the two-way random-effects design (`rlvr.statistics.intervals.two_way`), times 1 - 1/S where
 seeds are shared: correlations of few seeds are themselves estimates.
 """
 
@@ -17,11 +17,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rlvr.statistics.intervals import Matrix, Spread, spread
+from rlvr.statistics.intervals import Matrix, Spread, two_way
 
 
 @dataclass(frozen=True)
-class Cell:
+class ScoreCell:
     """An estimate as the mean of a matrix (S, N), and what it shares: equal keys are the same seeds or problems."""
 
     scores_SN: Matrix
@@ -60,9 +60,9 @@ class Joint:
         return max(own, (1 + as_far) / (len(self.largest_B) + 1))
 
 
-def joint(cells: Sequence[Cell], *, confidence: float, resamples: int, generator: np.random.Generator) -> Joint:
+def joint(cells: Sequence[ScoreCell], *, confidence: float, resamples: int, generator: np.random.Generator) -> Joint:
     """The joint distribution of the cells' errors."""
-    spreads = [spread(cell.scores_SN) for cell in cells]
+    spreads = [two_way(cell.scores_SN) for cell in cells]
     if len(cells) < 2:
         return Joint(spreads, np.empty(0), confidence)
     values, vectors = np.linalg.eigh(correlations(cells))
@@ -72,7 +72,7 @@ def joint(cells: Sequence[Cell], *, confidence: float, resamples: int, generator
     return Joint(spreads, np.abs(normal_BC).max(axis=1), confidence)
 
 
-def correlations(cells: Sequence[Cell]) -> Matrix:
+def correlations(cells: Sequence[ScoreCell]) -> Matrix:
     """The correlations (C, C) of the cells' means, estimated as their variances are, and shrunk."""
     parts = [_parts(cell) for cell in cells]
     found = np.eye(len(cells))
@@ -98,7 +98,7 @@ class _Parts:
         return _shared(self, self, seeds=True, problems=True)
 
 
-def _parts(cell: Cell) -> _Parts:
+def _parts(cell: ScoreCell) -> _Parts:
     centred_SN = cell.scores_SN - cell.scores_SN.mean()
     seeds_S, problems_N = centred_SN.mean(axis=1), centred_SN.mean(axis=0)
     return _Parts(seeds_S, problems_N, centred_SN - seeds_S[:, None] - problems_N)

@@ -21,8 +21,8 @@ class Components:
     def errors(self, seeds: int, problems: int) -> tuple[tuple[float, float], ...]:
         """The standard errors that a mean over so many seeds and problems has, each with its degrees of freedom.
 
-        They are those of the interval (`rlvr.statistics.intervals.spread`) with its variances at their expectations: of
-        the seeds' means, of the problems' means, and of both. The widest counts.
+        They are those of the interval (`rlvr.statistics.intervals.two_way`) with its variances at their expectations:
+        of the seeds' means, of the problems' means, and of both. The widest counts.
         """
         rest = self.rest / (seeds * problems)
         of_seeds, of_problems = self.seeds / seeds + rest, self.problems / problems + rest

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.config.published import plain
+from rlvr.config.published import lookup_key
 
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
@@ -14,7 +14,7 @@ class Reference:
 
     def __init__(self, frame: pd.DataFrame):
         self._values: dict[tuple[str, str, str, float | None], dict[str, float | None]] = {}
-        plain_names = {name: plain(name) for column in ("model", "benchmark") for name in set(frame[column])}
+        plain_names = {name: lookup_key(name) for column in ("model", "benchmark") for name in set(frame[column])}
         for row in frame.to_dict("records"):
             ci, k = pd.to_numeric(row["ci"]), row["k"]
             key = (plain_names[row["model"]], row["method"], plain_names[row["benchmark"]], _number(k))
@@ -24,7 +24,7 @@ class Reference:
         """The paper's value and half-width, or None without a matching cell; k is None for a table without k."""
         if model is None or method is None:
             return dict(NOT_PUBLISHED)
-        return dict(self._values.get((plain(model), method, plain(benchmark), _number(k)), NOT_PUBLISHED))
+        return dict(self._values.get((lookup_key(model), method, lookup_key(benchmark), _number(k)), NOT_PUBLISHED))
 
 
 def _number(value: Any) -> float | None:

@@ -11,7 +11,7 @@ from rlvr.config.layouts import CellLayout
 from rlvr.config.measures import HARD, MEASURES
 
 
-class Runs(dict[str, dict[str, list[dict[str, Any]]]]):
+class RunRows(dict[str, dict[str, list[dict[str, Any]]]]):
     """run -> "probe" or "metrics" -> its rows, one per step."""
 
     @classmethod

@@ -8,7 +8,7 @@ from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.config.schema.paper import Sweep
 from rlvr.items.scope import Scope
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 
 class MethodsTable(ItemConfig):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rlvr.claims import of_scores
+from rlvr.claims import score_claims
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import SHARE
 from rlvr.config.schema.fields import Positive
@@ -103,7 +103,7 @@ TABLE = TableKind(
     expand=_scored.expand,
     statistics=statistics,
     reads=("scores",),
-    claims=of_scores.CLAIMS,
+    claims=score_claims.CLAIMS,
     render=render,
     sentences=sentences,
 )

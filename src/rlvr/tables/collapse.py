@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.claims import of_collapse
+from rlvr.claims import collapse_claims
 from rlvr.config.layouts import CellsLayout
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.fields import Positive
@@ -15,7 +15,7 @@ from rlvr.items.layout import collapse_rule, filled
 from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
 from rlvr.statistics.collapse import of_run
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import RunRows, cell_columns
 from rlvr.tables._methods import MethodsTable, check_baseline
 
 
@@ -42,7 +42,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> CollapseLayout:
     return filled(CollapseLayout, item, plan, paper, compare_label=label, collapse=rule)
 
 
-def statistics(layout: CollapseLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: CollapseLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model and arm: runs, collapsed runs, their share with a Clopper-Pearson interval, Fisher's exact p.
 
     p is two-sided and compares the counts of an arm and of the baseline on the same model.
@@ -112,6 +112,6 @@ TABLE = TableKind(
     lay_out=lay_out,
     statistics=statistics,
     reads=("runs",),
-    claims=of_collapse.CLAIMS,
+    claims=collapse_claims.CLAIMS,
     render=render,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rlvr.claims import of_diversity
+from rlvr.claims import diversity_claims
 from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.measures import POSITIVE, Range
@@ -131,7 +131,7 @@ TABLE = TableKind(
     lay_out=lay_out,
     statistics=statistics,
     reads=("diversity", "reference"),
-    claims=of_diversity.CLAIMS,
+    claims=diversity_claims.CLAIMS,
     render=render,
     check_published=check_published,
     sentences=sentences,

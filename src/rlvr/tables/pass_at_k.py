@@ -11,11 +11,11 @@ from typing import Literal
 import pandas as pd
 from pydantic import Field
 
-from rlvr.claims import of_scores
+from rlvr.claims import score_claims
 from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
-from rlvr.config.published import plain
+from rlvr.config.published import lookup_key
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig
 from rlvr.figures import frontier
@@ -120,7 +120,7 @@ def render(layout: ScoresLayout, statistics: pd.DataFrame, reference: Path | Non
 def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
     """A note on published rows of the table's benchmarks that violate the laws of pass@k."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
-    table = table[table["benchmark"].map(plain).isin([plain(panel.published) for panel in layout.panels])]
+    table = table[table["benchmark"].map(lookup_key).isin([lookup_key(panel.published) for panel in layout.panels])]
     impossible = in_words(check_table(pass_at_k_cells(table)))
     words = "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`)"
     return [f"{words}: {'. '.join(impossible)}."] if impossible else []
@@ -132,7 +132,7 @@ TABLE = TableKind(
     expand=expand,
     statistics=statistics,
     reads=("scores", "reference"),
-    claims=of_scores.CLAIMS,
+    claims=score_claims.CLAIMS,
     render=render,
     rendered_from=("statistics", "reference"),
     companions=companions,

@@ -16,7 +16,7 @@ from rlvr.items import TABLES, TableKind
 from rlvr.items.layout import filled
 from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 
 class Config(ItemConfig):

@@ -9,8 +9,8 @@ import typer
 
 from rlvr.files import publish
 from rlvr.registry import OfPapers
+from rlvr.suggest import nearest
 from rlvr.theory.statement import Chapter, Statement
-from rlvr.words import nearest
 
 CHAPTERS = OfPapers[Chapter]("theory", "chapter")  # a module or package `theory` in a paper's folder
 DETAIL = {"holds": "Note", "holds under a condition": "Condition", "fails": "Counterexample"}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from rlvr.policies.noise import STREAM_ORDER
-from rlvr.training.passes import Microbatch, Pass
+from rlvr.training.forward import Microbatch, Pass
 
 
 @dataclass

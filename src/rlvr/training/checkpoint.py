@@ -20,8 +20,8 @@ import torch
 
 from rlvr import provenance
 from rlvr.files import publish_json, read_json, read_lines, sha256, whole
-from rlvr.training import retire
-from rlvr.training.lease import MARK, is_of, lease
+from rlvr.training import prune_checkpoints
+from rlvr.training.lock_file import MARK, is_of, lease
 
 SUMS = "SHA256SUMS"
 TO_PUBLISH = ("model", "best", "kept")  # tensors of a finished run; the others are for training on
@@ -93,13 +93,13 @@ class Checkpoints:
     def retire(self) -> None:
         """Free what a published run does not need: older checkpoints, and other tensors than TO_PUBLISH."""
         *older, newest = self._saved()
-        retire.drop(self.folder, older)  # first, since the smaller file needs room beside the larger one
+        prune_checkpoints.drop(self.folder, older)  # first, since the smaller file needs room beside the larger one
         path = newest / "tensors.pt"
         before, tensors = path.stat().st_size, torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         with whole(path) as partial, open(partial, "wb") as file:
             torch.save({name: tensors[name] for name in TO_PUBLISH if name in tensors}, file)
         publish_json(newest / SUMS, {**read_json(newest / SUMS), path.name: sha256(path)})
-        retire.drop(self.folder, [], more=before - path.stat().st_size)
+        prune_checkpoints.drop(self.folder, [], more=before - path.stat().st_size)
 
     def _saved(self) -> list[Path]:
         return sorted(self.folder.glob("step-*"))

@@ -14,8 +14,8 @@ from rlvr.config.schema.settings import Critic, Rl
 from rlvr.policies.errors import NonFinite
 from rlvr.training import gae
 from rlvr.training.batches import Groups, all_of_tokens, autocast, chunks, of_tokens
+from rlvr.training.forward import Microbatch, Model, adamw, critic_of, training_pass
 from rlvr.training.losses import value
-from rlvr.training.passes import Microbatch, Model, adamw, critic_of, training_pass
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from typing import Annotated
 import torch
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.files import publish_json, publish_lines
 
 
 def main(
     measure: Annotated[str, typer.Option(help="The measure's name.")],
-    base: stages.Base,
+    base: stage_options.Base,
     run: Annotated[Path, typer.Option(help="The run's manifest.")],
-    problems: stages.Problems,
+    problems: stage_options.Problems,
     out: Annotated[Path, typer.Option(help="rows.jsonl to write, one row per step; summary.json beside it.")],
 ) -> None:
     """Measure one run."""

@@ -2,25 +2,25 @@
 
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
+from rlvr.child_processes import end_with_caller
 from rlvr.config import identity
 from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import sha256
-from rlvr.offspring import end_with_caller
 from rlvr.policies import store
 from rlvr.policies.errors import NonFinite
 from rlvr.policies.manifest import fingerprint
 from rlvr.records import PicturesUnread, sum_of_pictures
-from rlvr.training import live, loggers
+from rlvr.training import loggers, streamed_metrics
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.deterministic import give_back_memory, one_thread
 from rlvr.training.inputs import problems_of
-from rlvr.training.kept_rollouts import KeptRollouts
-from rlvr.training.live import Live
-from rlvr.training.outcome import TrainedPolicy
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, Stopped, StopRequest
+from rlvr.training.rollout_log import RolloutLog
+from rlvr.training.run_outputs import TrainedPolicy
+from rlvr.training.streamed_metrics import Live
 from rlvr.training.trainer import Trainer
 from rlvr.verifiers import VerifierError, check_golds
 from rlvr.verifiers.pool import TooManyErrors
@@ -75,13 +75,13 @@ def save(trainer: Trainer, checkpoints: Checkpoints) -> None:
 
 
 def main(
-    spec: stages.Spec,
-    base: stages.Base,
-    problems: stages.Problems,
-    validation: stages.Validation,
-    out: stages.Manifest,
-    state: stages.State,
-    execution: stages.Execution,
+    spec: stage_options.Spec,
+    base: stage_options.Base,
+    problems: stage_options.Problems,
+    validation: stage_options.Validation,
+    out: stage_options.Manifest,
+    state: stage_options.State,
+    execution: stage_options.Execution,
 ) -> None:
     """Train one run."""
     end_with_caller()
@@ -107,7 +107,7 @@ def main(
             judges=options.judges,
             verifier_errors=options.verifier_errors,
             tokens_per_gpu=options.tokens_per_gpu,
-            kept_rollouts=KeptRollouts.of(state, run.steps, options),
+            kept_rollouts=RolloutLog.of(state, run.steps, options),
         )
     except (VerifierError, PicturesUnread) as error:
         raise SystemExit(str(error)) from error
@@ -118,7 +118,7 @@ def main(
         mark["validation"] = sha256(validation)
     checkpoints = Checkpoints(state, mark, keep=options.keep_checkpoints, origin=origin)
     with checkpoints.lease(), trainer.verifier:
-        live.prepare(state, run)
+        streamed_metrics.prepare(state, run)
         try:
             with Live(state, options.loggers) as growing:
                 train(trainer, checkpoints, Saves(options.save_every, options.save_minutes), growing)
@@ -138,7 +138,7 @@ def main(
             trainer.kept_rollouts.publish(out)
         outcome.publish_run(out, run, step, trainer.problems.left_out)
         checkpoints.retire()
-        live.clear(state)
+        streamed_metrics.clear(state)
 
 
 if __name__ == "__main__":

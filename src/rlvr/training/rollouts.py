@@ -20,7 +20,7 @@ from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
 from rlvr.training.batches import Groups, PromptOrder, pad_prompts
-from rlvr.training.passes import Sampler
+from rlvr.training.forward import Sampler
 from rlvr.verifiers import Judgement
 from rlvr.verifiers._form import well_formed
 from rlvr.verifiers.pool import Pool

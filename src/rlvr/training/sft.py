@@ -7,22 +7,22 @@ from copy import deepcopy
 import torch
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
+from rlvr.child_processes import end_with_caller
 from rlvr.config import identity
 from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Sft
 from rlvr.files import sha256
-from rlvr.offspring import end_with_caller
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Policy, save
 from rlvr.records import Demonstration, read_records, sum_of_pictures, with_paths
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import give_back_memory, one_thread
+from rlvr.training.forward import Microbatch, Pass, adamw, microbatch, training_pass
 from rlvr.training.inputs import continued, sft_of
-from rlvr.training.outcome import TrainedPolicy
-from rlvr.training.passes import Microbatch, Pass, adamw, microbatch, training_pass
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, StopRequest
+from rlvr.training.run_outputs import TrainedPolicy
 
 SEQUENCES_PER_CHUNK = 64  # of similar length, on a CPU; affects memory and cache only
 TOKENS_PER_GPU = 16384  # the same on a GPU
@@ -113,13 +113,13 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
 
 
 def main(
-    spec: stages.Spec,
-    model: stages.Model,
-    demonstrations: stages.Demonstrations,
-    out: stages.Manifest,
-    state: stages.State,
-    save_every: stages.SaveEvery = stages.SFT_SAVE_EVERY,
-    save_minutes: stages.SaveMinutes = 20,
+    spec: stage_options.Spec,
+    model: stage_options.Model,
+    demonstrations: stage_options.Demonstrations,
+    out: stage_options.Manifest,
+    state: stage_options.State,
+    save_every: stage_options.SaveEvery = stage_options.SFT_SAVE_EVERY,
+    save_minutes: stage_options.SaveMinutes = 20,
 ) -> None:
     """Fine-tune one model on demonstrations."""
     end_with_caller()

@@ -19,8 +19,8 @@ from rlvr.training import measures
 from rlvr.training.batches import Groups, PromptOrder, all_logprobs, autocast
 from rlvr.training.checkpoint import Snapshot
 from rlvr.training.critic import Estimates, ValueModel
-from rlvr.training.kept_rollouts import KeptRollouts, Step
-from rlvr.training.passes import Optimizer, adamw, microbatch, sampler, training_pass
+from rlvr.training.forward import Optimizer, adamw, microbatch, sampler, training_pass
+from rlvr.training.rollout_log import RolloutLog, Step
 from rlvr.training.rollouts import Batch, Problems, collect, correct, sample_prompts, verify
 from rlvr.training.update import Coupled, StepInputs, Totals, update
 from rlvr.verifiers import Judgement
@@ -65,7 +65,7 @@ class Trainer:
         judges: int = 1,
         verifier_errors: float = 1.0,
         tokens_per_gpu: int = 16384,
-        kept_rollouts: KeptRollouts | None = None,
+        kept_rollouts: RolloutLog | None = None,
     ):
         self.spec, self.policy, self.task = spec, policy, tasks.of_set(spec.data.task)
         self.model = policy.model

@@ -12,8 +12,8 @@ from torch import Tensor
 from rlvr.config.schema.settings import Loss, Rl
 from rlvr.policies.errors import NonFinite
 from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_logprobs
+from rlvr.training.forward import Microbatch, Model, Optimizer, Pass
 from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
-from rlvr.training.passes import Microbatch, Model, Optimizer, Pass
 
 # Indices of prompts and their current log pi (P, G) -> their weights (P, G) and the loss that the weights descend.
 Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float]]

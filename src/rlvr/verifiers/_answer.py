@@ -6,7 +6,7 @@ Nothing here computes. docs/grading.md has a row per decision.
 import re
 from collections.abc import Iterator
 
-from rlvr.verifiers._latex import depths, plain
+from rlvr.verifiers._latex import depths, undecorated
 
 # ---- lists and chains ----
 
@@ -228,9 +228,9 @@ def domain(text: str) -> tuple[str, str]:
 
 def readings(answer: str, lists: bool = True) -> Iterator[str]:
     r"""The readings of an answer, likeliest first: 1e-5 as a number or a difference, 3,100 as a number or a list."""
-    text = plain(answer)
+    text = undecorated(answer)
     yield from _written(text)
-    if lists and "," in answer and (listed := plain(answer, True)) != text:
+    if lists and "," in answer and (listed := undecorated(answer, True)) != text:
         yield from _written(listed)
 
 

@@ -1,7 +1,7 @@
 r"""A mathematical answer as LaTeX that math-verify reads, with its meaning unchanged.
 
-`plain` removes decoration: 1\,000 and 1,000 are 1000, {{5}} and 5. are 5, \dfrac is \frac, √2 is \sqrt{2}. Nothing
-here computes. `_answer` splits a plain answer into its parts; docs/grading.md has a row per decision.
+`undecorated` removes decoration: 1\,000 and 1,000 are 1000, {{5}} and 5. are 5, \dfrac is \frac, √2 is \sqrt{2}.
+Nothing here computes. `_answer` splits a plain answer into its parts; docs/grading.md has a row per decision.
 """
 
 import re
@@ -306,7 +306,7 @@ _STOP = re.compile(r"(?<=[^.\s\\])\s*[.,;]$")
 
 
 @remembered(4 << 20)  # every sample of a problem has the same gold
-def plain(answer: str, listed: bool = False) -> str:
+def undecorated(answer: str, listed: bool = False) -> str:
     r"""An answer without decoration, as LaTeX; 3,100 is a number, or the list 3, 100 if `listed`.
 
     Its value is that of the answer; a percent sign is dropped as a unit.

@@ -34,7 +34,7 @@ from rlvr.verifiers._answer import (
     readings,
     sides,
 )
-from rlvr.verifiers._latex import plain
+from rlvr.verifiers._latex import undecorated
 from rlvr.verifiers._prose import marked
 from rlvr.verifiers.memory import remembered
 
@@ -57,7 +57,7 @@ def check_gold(gold: str) -> None:
     gold = gold.removeprefix(THOUGHT)
     if len(gold) > LONGEST:
         raise VerifierError(f"a gold of more than {LONGEST:,} characters: {gold[:40]!r}...")
-    if not plain(gold) or _NO_ANSWER.fullmatch(plain(gold)):
+    if not undecorated(gold) or _NO_ANSWER.fullmatch(undecorated(gold)):
         raise VerifierError(f"not a gold of the verifier `math`, such as `5` or `\\frac{{1}}{{2}}`: {gold[:80]!r}")
 
 
@@ -65,7 +65,7 @@ def itself(gold: str) -> str:
     """How a gold compares with itself: `correct` as mathematics, `text` if only its text can be compared."""
     from math_verify.errors import TimeoutException
 
-    answer = measure(plain(gold.removeprefix(THOUGHT)))[0]
+    answer = measure(undecorated(gold.removeprefix(THOUGHT)))[0]
     if _INTEGER.fullmatch(answer):
         return "correct"
     try:
@@ -120,7 +120,7 @@ def _decided(box: str, gold: str) -> Judgement | None:
     boxed = box[len(OPEN) : -1].strip()
     if len(boxed) > LONGEST:
         return "unparsable", boxed[:LONGEST]
-    answer, wanted = plain(boxed), plain(gold)
+    answer, wanted = undecorated(boxed), undecorated(gold)
     if not answer:
         return "unparsable", boxed
     if answer == wanted:
@@ -164,7 +164,9 @@ def _stated(text: str, gold: str) -> Judgement:
         return _compared(expressions[said[0]], gold)
     if not said or any(mark in value for value in said for mark in expressions):
         return "unparsable", None
-    return ("correct" if _math_verify.equal(_math_verify.whole(plain(gold)), values) else "wrong"), str(values[-1])
+    return ("correct" if _math_verify.equal(_math_verify.whole(undecorated(gold)), values) else "wrong"), str(
+        values[-1]
+    )
 
 
 # ---- the readings of an answer ----
@@ -172,7 +174,7 @@ def _stated(text: str, gold: str) -> Judgement:
 
 def agree(answer: str, gold: str) -> bool:
     """Whether one reading of an answer equals one reading of the gold."""
-    lists = not plain(gold).startswith(("(", "["))  # a number is no tuple
+    lists = not undecorated(gold).startswith(("(", "["))  # a number is no tuple
     return any(_same(reading, wanted) for wanted in readings(gold) for reading in readings(answer, lists))
 
 

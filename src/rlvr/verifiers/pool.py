@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from pebble import ProcessExpired, ProcessPool
 
-from rlvr.offspring import die_with_caller
+from rlvr.child_processes import die_with_caller
 from rlvr.verifiers import VerifierError, kind, load
 from rlvr.verifiers.memory import Memory
 

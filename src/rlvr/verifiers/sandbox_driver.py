@@ -70,11 +70,11 @@ def call(program: str, entry: str) -> None:
     owner = names.get("Solution")
     function = getattr(owner(), entry) if isinstance(owner, type) and hasattr(owner, entry) else names[entry]
     for arguments in json.loads(calls):
-        print(json.dumps(function(*arguments), default=plain), file=out)
+        print(json.dumps(function(*arguments), default=as_float), file=out)
     out.flush()
 
 
-def plain(value: object) -> float:
+def as_float(value: object) -> float:
     """A fraction or a decimal as a float."""
     if not isinstance(value, (Decimal, Fraction)):
         raise TypeError(f"a result of type {type(value).__name__} is no JSON")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlvr.files import RecordError, read_json
-from rlvr.training import backends, live
-from rlvr.training.attempt import failures_of
-from rlvr.training.lease import LEASE, holder
+from rlvr.training import backends, streamed_metrics
+from rlvr.training.lock_file import LEASE, holder
+from rlvr.training.retry_guard import failures_of
 
 SILENT = 300.0  # seconds without a new step, or five steps' time if that is longer, after which a run counts as silent
 LAST = 20  # steps whose mean time is that of the steps to come
@@ -61,13 +61,13 @@ class Run:
         self.saved = max(backends.steps(self.state), default=0)
         failures = failures_of(self.state)
         self.error = failures[-1]["error"] if failures else None
-        head = self.state / live.FOLDER / live.HEAD
+        head = self.state / streamed_metrics.FOLDER / streamed_metrics.HEAD
         try:
             self.head = read_json(head) if head.exists() else {}
         except (OSError, RecordError):
             self.head = {}
-        self._read_rows(self.state / live.FOLDER / "metrics.jsonl")
-        files = [*self.state.glob(f"{live.FOLDER}/*"), *self.state.glob("*step*"), self.state / LEASE]
+        self._read_rows(self.state / streamed_metrics.FOLDER / "metrics.jsonl")
+        files = [*self.state.glob(f"{streamed_metrics.FOLDER}/*"), *self.state.glob("*step*"), self.state / LEASE]
         signs = [path.stat().st_mtime for path in files if path.exists()]
         self.progress = max(signs, default=self.state.stat().st_mtime)
 
@@ -116,7 +116,7 @@ def _step(row: dict[str, Any]) -> Step:
     return Step(row["step"], row.get("at"), seconds, row.get("pass_rate"), row.get("entropy"))
 
 
-class Runs:
+class WatchedRuns:
     """The runs of a results folder; `read` looks for new ones, and for what unfinished ones have got."""
 
     def __init__(self, results: Path):

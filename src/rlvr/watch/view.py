@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rlvr.show.sparks import blocks
 from rlvr.watch.dag import Dag, logs, running
-from rlvr.watch.runs import Run, Runs
+from rlvr.watch.runs import Run, WatchedRuns
 from rlvr.workflow.locks import Owner
 
 SPARK, LEAST = 20, 3  # characters of a curve, at most and at least
@@ -28,7 +28,7 @@ class Watched:
     def __init__(self, results: Path):
         folders = [folder / ".snakemake" for folder in (results.absolute().parent, Path.cwd())]
         self.snakemake = next((folder for folder in folders if folder.is_dir()), folders[0])
-        self.runs = Runs(results)
+        self.runs = WatchedRuns(results)
         self._dags: dict[Path, Dag] = {}
 
     def view(self) -> RenderableType:
@@ -49,7 +49,7 @@ class Watched:
             yield _idle(self.snakemake)
 
 
-def _runs(runs: Runs) -> Iterator[RenderableType]:
+def _runs(runs: WatchedRuns) -> Iterator[RenderableType]:
     groups, now = runs.by_status(), time.time()
     at_work = [*groups["running"], *groups["starting"]]
     if at_work:
@@ -125,14 +125,14 @@ def _running(runs: list[Run]) -> Table:
             str(run.head.get("seed", "")),
             f"{run.step}/{run.steps or '?'}",
             "starting" if not run.step else "" if eta is None else duration(eta),
-            Curve([row.pass_rate for row in run.rows]),
-            Curve([row.entropy for row in run.rows]),
+            LiveCurve([row.pass_rate for row in run.rows]),
+            LiveCurve([row.entropy for row in run.rows]),
         )
     return table
 
 
 @dataclass(frozen=True)
-class Curve:
+class LiveCurve:
     """A cell with a curve as wide as its column, so that on a narrow screen the curves give way first."""
 
     values: list[float | None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlvr.training import attempt
+from rlvr.training import retry_guard
 from rlvr.workflow.needs import counted
 
 LONGEST = 600  # characters of an error
@@ -39,7 +39,7 @@ class Failure:
         last = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
         if not last or last.startswith("{") or _PROGRESS.search(last):
             return f"no error in its log, {f'which ends with {last[:80]!r}' if last else 'which is empty'}: {KILLED}"
-        return (attempt.said(text) if "Traceback" in text else last)[:LONGEST]
+        return (retry_guard.said(text) if "Traceback" in text else last)[:LONGEST]
 
 
 def of(jobs: Iterable[Any]) -> Iterator[Failure]:
@@ -73,7 +73,7 @@ def lines(failures: Iterable[Failure], waiting: int = 0) -> list[str]:
     first: dict[str, tuple[str, Failure]] = {}
     for failure in failures:
         error = failure.error
-        cause = attempt.same(_PATH.sub("PATH", error))  # without what differs from one job to the next
+        cause = retry_guard.same(_PATH.sub("PATH", error))  # without what differs from one job to the next
         first.setdefault(cause, (error, failure))
         rules.setdefault(cause, Counter())[failure.rule] += 1
     found = []

@@ -17,7 +17,7 @@ from rlvr.config.cluster import Cluster
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.plan import Plan
 from rlvr.config.registries import BACKENDS, ENGINES, LOGGERS, environments
-from rlvr.config.schema.names import LocalModel
+from rlvr.config.schema.models_and_data import LocalModel
 from rlvr.config.schema.settings import PACKAGED_EMBEDDINGS
 from rlvr.workflow import node_check
 
@@ -201,14 +201,14 @@ def _on_gpu(plan: Plan) -> bool:
     return plan.execution.device == "gpu"
 
 
-class Missing(NamedTuple):
+class MissingNeed(NamedTuple):
     """A line for each thing that jobs on this machine need and that it lacks, and for each that they may need."""
 
     refusals: list[str]
     warnings: list[str]
 
 
-def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> Missing:
+def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> MissingNeed:
     """What jobs on this machine lack."""
     needing: dict[Need, Counter[str]] = {}
     for job in jobs:
@@ -220,7 +220,9 @@ def missing(jobs: Iterable[Job], plan: Plan, site: Site) -> Missing:
             if line := need.ask(*need.arguments):
                 lines = found[need.refuses]
                 lines[line] = lines.get(line, Counter()) | rules
-    return Missing(*([f"{line}; needed by {counted(rules)}" for line, rules in found[kind].items()] for kind in found))
+    return MissingNeed(
+        *([f"{line}; needed by {counted(rules)}" for line, rules in found[kind].items()] for kind in found)
+    )
 
 
 def counted(rules: Counter[str]) -> str:

@@ -80,7 +80,7 @@ def ask(python: str, code: str) -> subprocess.CompletedProcess[str] | None:
 
     `python` is a command of config/cluster.yaml; empty: this Python.
     """
-    words = ["-m", "rlvr.environment", "config/cluster.yaml", python] if python else []
+    words = ["-m", "rlvr.run_in_env", "config/cluster.yaml", python] if python else []
     command = [sys.executable, *words, "-c", code]
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE)

@@ -9,7 +9,7 @@ from io import StringIO
 from rlvr.config.order import needs
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
-from rlvr.words import close
+from rlvr.suggest import close
 
 # Options that make Snakemake run no job.
 NO_JOBS = (

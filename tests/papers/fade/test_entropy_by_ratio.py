@@ -6,7 +6,7 @@ from support.layouts_by_hand import typed
 
 from rlvr.figures._training import TrainingLayout
 from rlvr.papers.fade.figures import entropy_by_ratio
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 
 def run(level: float) -> dict:
@@ -19,7 +19,7 @@ def run(level: float) -> dict:
 def test_pass_at_k_and_speed_stand_beside_the_ratios():
     arms = ("a", "b", "c")
     layout = typed(TrainingLayout, cells=[{"arm": a, "policies": [f"{a}1", f"{a}2"]} for a in arms])
-    runs = Runs({f"{a}{s}": run(0.1 * i + 0.01 * s) for i, a in enumerate(arms) for s in (1, 2)})
+    runs = RunRows({f"{a}{s}": run(0.1 * i + 0.01 * s) for i, a in enumerate(arms) for s in (1, 2)})
     for i, name in enumerate(("b1", "b2", "c1", "c2")):  # better arms have more entropy
         runs[name]["probe"][1]["solve_rates"] = [0, 3 - i // 2, 1 + i // 2]
     frame = entropy_by_ratio.statistics(layout, runs)

@@ -8,7 +8,7 @@ from support.layouts_by_hand import typed
 from rlvr.config.layouts import CellsLayout
 from rlvr.papers.fade.tables import weights
 from rlvr.papers.fade.tables._over_seeds import of_heads
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 MEASURES = {name: 0.5 for name in weights.COLUMNS}
 
@@ -24,7 +24,7 @@ def test_every_published_cell_is_shown_ranges_too():
     names = {"low": "FADE H*=0.5", "asym": "Asym. (static)", "sym": "Sym. (static)"}
     layout = typed(CellsLayout, title="T", scale="laptop", cells=[cell(arm, name) for arm, name in names.items()])
     runs = [run for one in layout.cells for run in one.policies]
-    rows = Runs({run: {"weights": [{"step": step, **MEASURES} for step in (10, 30)]} for run in runs})
+    rows = RunRows({run: {"weights": [{"step": step, **MEASURES} for step in (10, 30)]} for run in runs})
     heads = {run: {"head": "its own"} for run in runs}
     frame = weights.statistics(layout, rows, heads, ROOT / "config/papers/fade/reference/figure8.csv")
     shown = frame.dropna(subset="published").set_index(["arm", "part", "measure"])["published"]

@@ -12,7 +12,7 @@ from rlvr.config.load import ConfigError
 from rlvr.papers.methods.tables.league import LeagueLayout, render, statistics
 from rlvr.planning.expansion import make_plan
 from rlvr.registry import papers
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 COUNTS = {"base1": [0, 0, 0, 1], "a1": [2, 2, 1, 3], "a2": [2, 1, 2, 3], "b1": [4, 4, 3, 4], "b2": [4, 3, 4, 4]}
 
@@ -25,9 +25,9 @@ def layout() -> LeagueLayout:
     return typed(LeagueLayout, LAYOUT, cells=cells, k=[1, 4], distinct=2)
 
 
-def training() -> Runs:
+def training() -> RunRows:
     rows = [{"step": s, "entropy": 0.1 * s, "timing": {"step": 2.0}} for s in range(1, 11)]
-    return Runs({policy: {"metrics": rows} for policy in ("a1", "a2", "b1", "b2")})
+    return RunRows({policy: {"metrics": rows} for policy in ("a1", "a2", "b1", "b2")})
 
 
 def solutions(of_b: dict[str, int]) -> dict:

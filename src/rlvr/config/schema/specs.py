@@ -9,7 +9,7 @@ from pydantic import model_validator
 from rlvr import estimators
 from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.fields import Natural, Strict
-from rlvr.config.schema.names import Data, Model
+from rlvr.config.schema.models_and_data import Data, Model
 from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward, Rl, Rollout, Selection, Sft
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from rlvr.data.adapters._row import LeftOut, Row
 from rlvr.data.rows import DataError
 
-__all__ = ["Draft", "LeftOut", "Refused", "Row"]
+__all__ = ["Draft", "LeftOut", "Row", "UntrustedFile"]
 
 
 @dataclass(frozen=True)
@@ -30,5 +30,5 @@ class Draft:
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 
-class Refused(DataError):
+class UntrustedFile(DataError):
     """A file with untrusted content, such as a pickle that calls code. Nothing of it is used."""

@@ -4,7 +4,7 @@ Solutions box with \boxed{...}, sometimes \fbox{...}, and some short answers wit
 """
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.golds import boxed
 

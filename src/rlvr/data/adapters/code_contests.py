@@ -1,7 +1,7 @@
 """CodeContests: public, private and generated tests, each a pair of lists; all of them on standard input."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, prompt_of
 

@@ -1,7 +1,7 @@
 """DAPO-Math-17K as first published: a chat message that wraps the problem, and the answer in `reward_model`."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "prompt", "gold": "reward_model"}

@@ -1,7 +1,7 @@
 """Geometry3K: one picture or more, a question, an answer."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import content
 

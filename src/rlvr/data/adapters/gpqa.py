@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {

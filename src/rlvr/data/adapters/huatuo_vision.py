@@ -3,7 +3,7 @@
 import json
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._pictures import with_options
 

@@ -7,7 +7,7 @@ Copies write them as 25, "025", "27.0", "336^\circ" or \boxed{204}; the gold is 
 import re
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.verifiers import last_boxed
 

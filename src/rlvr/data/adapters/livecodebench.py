@@ -11,8 +11,8 @@ import zlib
 from typing import Any
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
-from rlvr.data.adapters import Draft, LeftOut, Refused, Row
+from rlvr.config.schema.models_and_data import Published
+from rlvr.data.adapters import Draft, LeftOut, Row, UntrustedFile
 from rlvr.data.adapters._unit_tests import gold, parsed, prompt_of
 
 FIELDS = {
@@ -78,22 +78,22 @@ def private(field: str) -> list[dict[str, str]]:
         unpacked = zlib.decompressobj()
         content = unpacked.decompress(base64.b64decode(field, validate=True), LARGEST)
         if unpacked.unconsumed_tail:
-            raise Refused(f"private tests larger than {LARGEST} bytes")
+            raise UntrustedFile(f"private tests larger than {LARGEST} bytes")
         return json.loads(pickled_text(content))
     except (ValueError, zlib.error) as error:  # ValueError: not base64, opcodes or JSON
         raise LeftOut("private tests not readable") from error
 
 
 def pickled_text(content: bytes) -> str:
-    """The text in a pickle of one text. Raises Refused for any other opcode: global, call, list, ..."""
+    """The text in a pickle of one text. Raises UntrustedFile for any other opcode: global, call, list, ..."""
     texts = []
     for opcode, argument, _ in pickletools.genops(content):
         if opcode.name in TEXT:
             texts.append(argument)
         elif opcode.name not in HARMLESS:
-            raise Refused(f"private tests hold a pickle that is more than a text (opcode {opcode.name})")
+            raise UntrustedFile(f"private tests hold a pickle that is more than a text (opcode {opcode.name})")
     if len(texts) != 1:
-        raise Refused(f"private tests hold a pickle of {len(texts)} texts")
+        raise UntrustedFile(f"private tests hold a pickle of {len(texts)} texts")
     return texts[0]
 
 

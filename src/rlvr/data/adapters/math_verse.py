@@ -1,7 +1,7 @@
 """MathVerse: several versions of each problem, from much text to none. The problem is the unit of resampling."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content
 

@@ -1,7 +1,7 @@
 """MathVision: a picture, and options if the answer is a letter."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.adapters._pictures import content, with_options
 

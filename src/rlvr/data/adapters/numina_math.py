@@ -1,7 +1,7 @@
 """NuminaMath-1.5, without proofs, missing answers, and rows that its authors marked as invalid."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.golds import no_answer
 

@@ -4,7 +4,7 @@ For demonstrations only: rows have no tests, so problems have no gold.
 """
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {

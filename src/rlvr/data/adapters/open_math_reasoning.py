@@ -1,7 +1,7 @@
 """OpenMathReasoning: problems with an extracted answer; the response of a row is a demonstration."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 
 FIELDS = {"prompt": "problem", "gold": "expected_answer", "kind": "problem_type", "response": "generated_solution"}

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
 from rlvr.data.adapters._unit_tests import gold, lines, parsed, prompt_of
 

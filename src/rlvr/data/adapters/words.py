@@ -1,7 +1,7 @@
 """Word problems with an answer, or a worked solution that ends in one (rlvr.data.golds): MATH-500, DeepScaleR."""
 
 from rlvr.config.registries import AdapterKind
-from rlvr.config.schema.names import Published
+from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, Row
 from rlvr.data.golds import answer_of
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlvr.policies.errors import NonFinite
-from rlvr.policies.native.library import Shape
+from rlvr.policies.native.library import EngineShape
 from rlvr.policies.native.library import library as compiled
 from rlvr.policies.native.model import Model, Unsupported
 
@@ -38,8 +38,8 @@ class Engine:
         if model.heads % model.kv_heads or model.head_dim % 2:
             raise Unsupported(f"{model.heads} heads over {model.kv_heads}, of {model.head_dim} dimensions")
         self.model, self._library = model, library or compiled()
-        names = [field[0] for field in Shape._fields_]
-        self._engine = c_void_p(self._library.engine_new(Shape(**{name: getattr(model, name) for name in names})))
+        names = [field[0] for field in EngineShape._fields_]
+        self._engine = c_void_p(self._library.engine_new(EngineShape(**{name: getattr(model, name) for name in names})))
         runs, padded = model.runs()
         self._runs, self.size = np.ascontiguousarray(runs, np.int64), int(runs[:, 1].sum())
         if self._library.engine_size(self._engine) != padded:

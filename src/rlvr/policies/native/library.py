@@ -24,7 +24,7 @@ class NoEngine(RuntimeError):
     """The engine is not there; the message says why, and what to do."""
 
 
-class Shape(ctypes.Structure):
+class EngineShape(ctypes.Structure):
     _fields_ = [
         *((name, c_int32) for name in ("hidden", "heads", "kv_heads", "head_dim", "ffn", "layers", "vocab")),
         *((name, c_int32) for name in ("norms", "tied")),
@@ -90,7 +90,7 @@ def library() -> ctypes.CDLL:
 def prepared(library: ctypes.CDLL) -> ctypes.CDLL:
     """A library with the types of its functions."""
     types = {
-        "engine_new": (c_void_p, ctypes.POINTER(Shape)),
+        "engine_new": (c_void_p, ctypes.POINTER(EngineShape)),
         "engine_free": (None, c_void_p),
         "engine_size": (c_long, c_void_p),
         "engine_load": (None, c_void_p, c_long, c_void_p, c_void_p),

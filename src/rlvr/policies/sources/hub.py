@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.config.registries import SourceKind
-from rlvr.config.schema.names import HubModel
+from rlvr.config.schema.models_and_data import HubModel
 from rlvr.policies import hub
 from rlvr.policies.sources import Unbuildable
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rlvr.config import model_folder
 from rlvr.config.registries import SourceKind
-from rlvr.config.schema.names import LocalModel
+from rlvr.config.schema.models_and_data import LocalModel
 from rlvr.files import sha256
 from rlvr.policies.sources import Unbuildable
 from rlvr.policies.store import entries_of

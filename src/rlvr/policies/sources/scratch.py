@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from rlvr.config.registries import ARCHITECTURES, TASKS, SourceKind
-from rlvr.config.schema.names import ScratchModel, Vision
+from rlvr.config.schema.models_and_data import ScratchModel, Vision
 from rlvr.policies.pictures import END, PLACE, START, Pictures
 from rlvr.policies.store import Policy, saved_beside
 

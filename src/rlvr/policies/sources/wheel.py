@@ -8,7 +8,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from rlvr.config.registries import SourceKind
-from rlvr.config.schema.names import WheelModel
+from rlvr.config.schema.models_and_data import WheelModel
 from rlvr.files import sha256
 from rlvr.policies import gguf_file
 from rlvr.policies.sources import Unbuildable

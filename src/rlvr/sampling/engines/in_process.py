@@ -27,7 +27,7 @@ class InProcess:
     name = "in_process"
 
     def __init__(self, policy: Policy, sampling: Evaluation):
-        from rlvr.training.passes import sampler
+        from rlvr.training.forward import sampler
 
         self.policy, self.sampling = policy, sampling
         self.sampler = sampler(policy.model)

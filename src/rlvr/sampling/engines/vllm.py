@@ -8,12 +8,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from rlvr.child_processes import leave_no_orphans
 from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
-from rlvr.environment import prepare_vllm
-from rlvr.offspring import leave_no_orphans
 from rlvr.policies.store import Policy, encoder, locate
 from rlvr.records import Completion, Problem
+from rlvr.run_in_env import prepare_vllm
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
 
 SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer

@@ -10,7 +10,7 @@ from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, error_bars, grid, legend
 from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.pass_at_k import pass_at_ks
-from rlvr.statistics.run_rows import Runs, cell_columns, in_range, value_of
+from rlvr.statistics.run_rows import RunRows, cell_columns, in_range, value_of
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
 LATE = 0.9  # the part of training from which values are means
@@ -23,7 +23,7 @@ AGAINST = {
 RATIOS = ("ratio", "ratio_of_weights")  # on logarithmic axes
 
 
-def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: _training.TrainingLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm and measure: entropy of the last tenth of training, and both ratios over the whole of it.
 
     Masses and solve rates are as realised. An arm without negative (or positive) mass has no ratio. `pass_at_most` is
@@ -62,7 +62,7 @@ def _spearman(pairs: list[tuple[float, float]]) -> float:
     return float("nan") if not (np.ptp(x) and np.ptp(y)) else float(spearmanr(x, y).statistic)  # type: ignore[attr-defined]
 
 
-def _of_run(runs: Runs, run: str, up_to: int | None) -> dict[str, float]:
+def _of_run(runs: RunRows, run: str, up_to: int | None) -> dict[str, float]:
     rows = [row for row in runs[run][METRICS] if up_to is None or row["step"] <= up_to]
     last = rows[-1]["step"]
     late = [row for row in rows if row["step"] >= LATE * last]

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from rlvr.claims.of_parts import OfParts
+from rlvr.claims.part_claims import OfParts
 from rlvr.config.measures import METRICS
 from rlvr.config.schema.fields import Positive
 from rlvr.figures import _training
@@ -14,7 +14,7 @@ from rlvr.figures._panels import Figure, error_bars, grid, legend
 from rlvr.items.contrast import RUNS
 from rlvr.items.layout import filled
 from rlvr.items.rows import mean_of_seeds
-from rlvr.statistics.run_rows import Runs, by_seed, cell_columns, value_of
+from rlvr.statistics.run_rows import RunRows, by_seed, cell_columns, value_of
 
 CAPTION = "Bars: 95 % intervals over {seeds} training seeds (Student's t)."
 PREDICTIONS = {"eq7": "Eq. 7: (m_S − m_F) H − Cov(A, log π)", "covariance": "−Cov(A, log π) alone"}
@@ -33,7 +33,7 @@ class ChangeLayout(_training.TrainingLayout):
     window: int
 
 
-def statistics(layout: ChangeLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: ChangeLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm and measure, means over seeds with Student's t.
 
     `change` is the measured change of a response's entropy (nats) over training, by means of the first and last
@@ -52,7 +52,7 @@ def statistics(layout: ChangeLayout, runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _of_run(runs: Runs, run: str, window: int, up_to: int | None) -> dict[str, float]:
+def _of_run(runs: RunRows, run: str, window: int, up_to: int | None) -> dict[str, float]:
     rows = [row for row in runs[run][METRICS] if up_to is None or row["step"] <= up_to]
     window = max(1, min(window, len(rows) // 2))
 

@@ -7,10 +7,10 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.items.rows import mean_of_seeds
-from rlvr.papers.fade.of_laws import LAW, PARAMETERS
+from rlvr.papers.fade.law_claims import LAW, PARAMETERS
 from rlvr.papers.fade.scaling import fit
 from rlvr.statistics.pass_at_k import pass_at_ks
-from rlvr.statistics.run_rows import Runs, by_seed, cell_columns
+from rlvr.statistics.run_rows import RunRows, by_seed, cell_columns
 
 CAPTION = (
     "Means over fits to {seeds} training seeds, with their 95 % intervals (Student's t) as bands, or for more than two "
@@ -19,7 +19,7 @@ CAPTION = (
 NAMES = {"a": "a (level)", "b": "b (slope)"}
 
 
-def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: _training.TrainingLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, probed step and parameter: the mean of fits to each seed's held-out pass@k."""
     rows = []
     for cell in layout.cells:

@@ -12,7 +12,7 @@ from rlvr.figures import _scored
 from rlvr.figures._looks import looks as looks_of
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.items.rows import mean_of_seeds
-from rlvr.papers.fade import of_laws
+from rlvr.papers.fade import law_claims
 from rlvr.papers.fade.scaling import LAWS, MIXTURES, fit, fit_solve_rates
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores, pass_at
@@ -141,5 +141,5 @@ def draw(layout: LawsLayout, frames: list[pd.DataFrame]) -> Figure:
 
 
 FIGURE = _scored.ScoredKind(
-    config=Config, layout=LawsLayout, statistics=statistics, claims=of_laws.CLAIMS, draw=draw, caption=CAPTION
+    config=Config, layout=LawsLayout, statistics=statistics, claims=law_claims.CLAIMS, draw=draw, caption=CAPTION
 )

@@ -11,7 +11,7 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, legend
 from rlvr.items.rows import mean_of_seeds
 from rlvr.statistics.pass_at_k import pass_at_ks
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import RunRows, cell_columns
 
 CAPTION = "Means over {seeds} training seeds, of the held-out problems of the probes."
 PALE, FULL = 0.75, 0.1  # shades of the first and the last step
@@ -25,7 +25,7 @@ class CurvesLayout(_training.TrainingLayout):
     curves: int
 
 
-def statistics(layout: CurvesLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: CurvesLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, probed step and k."""
     rows = []
     for cell in layout.cells:

@@ -7,14 +7,14 @@ from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._panels import Figure, grid, legend
 from rlvr.papers.fade.scaling import MIXTURES, fit_mixture, shares
 from rlvr.statistics.intervals import over_seeds
-from rlvr.statistics.run_rows import Runs, cell_columns
+from rlvr.statistics.run_rows import RunRows, cell_columns
 
 CAPTION = "Bars: shares of held-out problems, over {seeds} training seeds together; lines: fits to them."
 LINES = dict(zip(MIXTURES, ("--", "-"), strict=True))
 PARTS = (0.0, 0.5, 1.0)  # of the probed steps
 
 
-def statistics(layout: _training.TrainingLayout, runs: Runs) -> pd.DataFrame:
+def statistics(layout: _training.TrainingLayout, runs: RunRows) -> pd.DataFrame:
     """One row per model, arm, step and number c of correct samples: the share of problems, and of both fits.
 
     `mse` and `mse_low`, `mse_high` are of the fit: to all seeds together, and Student's t over fits of each seed.

@@ -5,14 +5,14 @@ from typing import Any
 import pandas as pd
 from pydantic import Field
 
-from rlvr.claims import of_curves
+from rlvr.claims import curve_claims
 from rlvr.config.layers import ConfigError
 from rlvr.config.measures import UnknownMeasure, curve
 from rlvr.config.plan import Item, Plan
 from rlvr.figures import _training, over_steps
 from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 
 class Config(_training.TrainingFigure):
@@ -37,7 +37,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> over_steps.OverStepsLayout:
     return filled(over_steps.OverStepsLayout, item, plan, paper, measures=measures, hard_levels=hard_levels)
 
 
-def statistics(layout: over_steps.OverStepsLayout, weights: Runs) -> pd.DataFrame:
+def statistics(layout: over_steps.OverStepsLayout, weights: RunRows) -> pd.DataFrame:
     """One row per model, arm, measure and step whose weights were kept."""
     return over_steps.statistics(layout, weights)
 
@@ -49,7 +49,7 @@ FIGURE = _training.TrainingKind(
     lay_out=lay_out,
     statistics=statistics,
     reads=("weights",),
-    claims=of_curves.CLAIMS,
+    claims=curve_claims.CLAIMS,
     draw=over_steps.draw,
     caption=over_steps.CAPTION,
 )

@@ -9,7 +9,7 @@ from rlvr.config.layouts import CellsLayout
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
 from rlvr.papers.fade.tables._over_seeds import Column, RunsKind
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 COLUMNS = {
     "align_head": Column("output head"),
@@ -20,7 +20,7 @@ COLUMNS = {
 }
 
 
-def statistics(layout: CellsLayout, weights: Runs, weights_summary: dict[str, Any]) -> pd.DataFrame:
+def statistics(layout: CellsLayout, weights: RunRows, weights_summary: dict[str, Any]) -> pd.DataFrame:
     """One row per model, method, kept step and measure."""
 
     def value(name: str, step: int, run: str) -> float | None:

@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from rlvr.claims.of_parts import OfParts
+from rlvr.claims.part_claims import OfParts
 from rlvr.config.layouts import CellsLayout
 from rlvr.items.layout import filled
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
 from rlvr.papers.fade.tables._over_seeds import Column, RunsKind, RunsTable
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 
 BEFORE, HALFWAY, END = "base policy", "halfway", "end"
 SHOWN = {
@@ -48,7 +48,7 @@ class HiddenLayout(CellsLayout):
     direction: str
 
 
-def statistics(layout: HiddenLayout, hidden: Runs) -> pd.DataFrame:
+def statistics(layout: HiddenLayout, hidden: RunRows) -> pd.DataFrame:
     """One row per model, method, part of training and measure; `rho_excess` is ρ of correct minus 3 ρ of failed."""
 
     def value(name: str, part: str, run: str) -> float | None:

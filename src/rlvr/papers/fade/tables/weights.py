@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.claims.of_parts import OfParts
+from rlvr.claims.part_claims import OfParts
 from rlvr.config.layouts import CellsLayout
 from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
@@ -14,7 +14,7 @@ from rlvr.items.layout import with_cells
 from rlvr.items.rendered import Rendered
 from rlvr.papers.fade.tables import _over_seeds
 from rlvr.papers.fade.tables._over_seeds import Column, RunsKind, RunsTable
-from rlvr.statistics.run_rows import Runs
+from rlvr.statistics.run_rows import RunRows
 from rlvr.statistics.shown import records
 
 EARLY, LATE = "a third of training", "end of training"
@@ -53,7 +53,7 @@ def check_published(config: Config, file: PublishedTable, paper: Paper, place: s
             file.check_model(name, f"{place}.models (or published_as.{model})")
 
 
-def numbers(layout: CellsLayout, weights: Runs) -> pd.DataFrame:
+def numbers(layout: CellsLayout, weights: RunRows) -> pd.DataFrame:
     """One row per model, method, part of training and measure."""
 
     def value(name: str, early: bool, run: str) -> float | None:
@@ -71,7 +71,7 @@ def numbers(layout: CellsLayout, weights: Runs) -> pd.DataFrame:
 
 
 def statistics(
-    layout: CellsLayout, weights: Runs, weights_summary: dict[str, Any], reference: Path | None
+    layout: CellsLayout, weights: RunRows, weights_summary: dict[str, Any], reference: Path | None
 ) -> pd.DataFrame:
     """The numbers, with `published` as printed, in the table's unit."""
     rows = records(numbers(layout, weights))

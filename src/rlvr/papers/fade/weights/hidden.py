@@ -30,8 +30,8 @@ from rlvr.policies import store
 from rlvr.policies.noise import STREAM_PROBE
 from rlvr.records import Problem
 from rlvr.training.batches import Groups
+from rlvr.training.forward import sampler
 from rlvr.training.inputs import texts_of
-from rlvr.training.passes import sampler
 from rlvr.training.rollouts import Problems, sample_prompts, verify
 from rlvr.verifiers.pool import Pool
 

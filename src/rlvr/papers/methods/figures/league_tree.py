@@ -14,7 +14,7 @@ from rlvr.figures import _scored
 from rlvr.figures._panels import LETTERS, SMALL, Figure, grid, nothing
 from rlvr.items.scope import Scope
 from rlvr.papers.methods.ranking import methods_at
-from rlvr.statistics.intervals import SeedsAndProblems, spread
+from rlvr.statistics.intervals import SeedsAndProblems, two_way
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import false_discovery
@@ -53,7 +53,7 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
         reached = [(cell, values) for cell, values in found if values is not None]
         for (left, ours), (right, theirs) in combinations(reached, 2):
             difference = intervals.of_difference(ours, theirs)
-            spreads.append(spread(ours - theirs))
+            spreads.append(two_way(ours - theirs))
             rows.append(
                 {
                     **cell_columns(left, [*left.policies, *right.policies]),

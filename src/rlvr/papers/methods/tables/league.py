@@ -29,8 +29,8 @@ from rlvr.papers.methods.figures import league_tree, performance_profile
 from rlvr.papers.methods.ranking import Methods, methods_at, probability_of_improvement, ranks
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, iqm
 from rlvr.statistics.intervals import Interval, SeedsAndProblems, over_seeds
-from rlvr.statistics.joint import Cell, joint
-from rlvr.statistics.run_rows import Runs, cell_columns, value_of
+from rlvr.statistics.joint import ScoreCell, joint
+from rlvr.statistics.run_rows import RunRows, cell_columns, value_of
 from rlvr.statistics.scores import Matrix, Scores, blind, false_working
 from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
@@ -106,7 +106,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> LeagueLayout:
     return filled(LeagueLayout, item, plan, paper, distinct=plan.diversity.common)
 
 
-def statistics(layout: LeagueLayout, scores: Scores, training: Runs, solutions: Solutions) -> pd.DataFrame:
+def statistics(layout: LeagueLayout, scores: Scores, training: RunRows, solutions: Solutions) -> pd.DataFrame:
     """One row per model, method, place and measure.
 
     `at` is the place: `common`, the common learning rate, or `equal`, where the method has the baseline's pass@1 (no
@@ -144,7 +144,7 @@ def _blind_rows(of_model: dict[str, Any], methods: Methods, k: Sequence[int]) ->
 class _Values:
     """The values of methods at a place: of pass@k a matrix (S, N), of other measures (S,); None out of reach."""
 
-    def __init__(self, methods: Methods, training: Runs, solutions: Solutions, m: int):
+    def __init__(self, methods: Methods, training: RunRows, solutions: Solutions, m: int):
         self.methods, self.training = methods, training
         self.distinct = {policy: _distinct(solutions[policy, methods.evaluation], m) for policy in methods.frames}
 
@@ -219,7 +219,7 @@ def _measures(methods: Methods, place: Place, layout: LeagueLayout) -> dict[str,
 
 def _gains(differences: dict[str, Matrix], methods: Methods, settings: Statistics) -> dict[str, Interval]:
     """Differences from the baseline in points, with bounds that hold all of them together."""
-    cells = [Cell(PERCENT * values, methods.baseline.model, methods.evaluation) for values in differences.values()]
+    cells = [ScoreCell(PERCENT * values, methods.baseline.model, methods.evaluation) for values in differences.values()]
     generator = np.random.default_rng(settings.seed)
     found = joint(cells, confidence=settings.confidence, resamples=settings.resamples, generator=generator)
     pairs = zip(found.spreads, found.half_widths(), strict=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
-from rlvr.training.lease import LEASE, holder, lease
+from rlvr.training.lock_file import LEASE, holder, lease
 
 FOLDER = "RLVR_NODE_FOLDER"  # environment variable: this run's folder on this node, for Ray's and vLLM's processes
 PLACE = Path("/tmp")  # not TMPDIR: a socket's path has at most 107 bytes, of which Ray takes 67

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from rlvr.environment import prepare_vllm
-from rlvr.offspring import tied
+from rlvr.child_processes import tied
+from rlvr.run_in_env import prepare_vllm
 from rlvr.training.backends.verl import own_ray
 
 # On each node: Ray with the job's CPUs (it would count the host's) or as many as asked, until the step's input ends.

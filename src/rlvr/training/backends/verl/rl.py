@@ -13,25 +13,25 @@ from typing import Any
 
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
+from rlvr.child_processes import end_with_caller, tied
 from rlvr.config import identity
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish, publish_json, sha256, whole
-from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_image_processor, load_tokenizer, locate, sees
 from rlvr.records import sum_of_pictures
-from rlvr.training import live, loggers
+from rlvr.training import loggers, streamed_metrics
 from rlvr.training.backends.verl import data, own_ray
 from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
 from rlvr.training.inputs import problems_of
-from rlvr.training.kept_rollouts import KeptRollouts
-from rlvr.training.lease import lease
-from rlvr.training.outcome import TrainedPolicy
+from rlvr.training.lock_file import lease
 from rlvr.training.progress import TO_BE_CONTINUED
+from rlvr.training.rollout_log import RolloutLog
+from rlvr.training.run_outputs import TrainedPolicy
 
 TRAINER = "rlvr.training.backends.verl.run_training"
 PATIENCE = 300.0  # seconds for a step to end after SIGTERM, before the training process is killed
@@ -87,16 +87,16 @@ def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
 
 
 def main(
-    spec: stages.Spec,
-    base: stages.Base,
-    problems: stages.Problems,
-    validation: stages.Validation,
-    out: stages.Manifest,
-    state: stages.State,
-    execution: stages.Execution,
-    nodes: stages.Nodes = 1,
-    gpus_per_node: stages.GpusPerNode = 1,
-    override: stages.Override = None,
+    spec: stage_options.Spec,
+    base: stage_options.Base,
+    problems: stage_options.Problems,
+    validation: stage_options.Validation,
+    out: stage_options.Manifest,
+    state: stage_options.State,
+    execution: stage_options.Execution,
+    nodes: stage_options.Nodes = 1,
+    gpus_per_node: stage_options.GpusPerNode = 1,
+    override: stage_options.Override = None,
 ) -> None:
     """Train one run with verl."""
     end_with_caller()
@@ -116,7 +116,7 @@ def main(
         run_folder = RunFolder(state.resolve())
         keep_only(run_folder.folder, mark)
         run_folder.stop.unlink(missing_ok=True)
-        live.prepare(run_folder.folder, run)
+        streamed_metrics.prepare(run_folder.folder, run)
         places = Places.of(run_folder.folder, start.location, nodes, gpus_per_node, pictures=bool(pictures))
         data.write_problems(Path(places.train), train_set, start.template, run.data.name)
         held_out = held_out[: max(1, run.probe.problems)]
@@ -139,10 +139,10 @@ def main(
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(run_folder.step(run.steps) / "actor", start, folder)
         outcome = TrainedPolicy(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
-        if (kept := KeptRollouts.of(run_folder.folder, run.steps, options)) is not None:
+        if (kept := RolloutLog.of(run_folder.folder, run.steps, options)) is not None:
             kept.publish(out)
         outcome.publish_run(out, run, run.steps, data.too_long(train_set, start, run.rollout.max_prompt_tokens))
-        live.clear(run_folder.folder)
+        streamed_metrics.clear(run_folder.folder)
         if not run_folder.recorded.exists():  # they are replayed against the optimizer's moments
             free(run_folder.folder, run_folder.step(run.steps))
 

@@ -10,7 +10,7 @@ from transfer_queue import KVBatchMeta
 from rlvr.config.registries import TaskKind
 from rlvr.training import measures
 from rlvr.training.backends.verl.adapter import EstimatorInputs, Grid
-from rlvr.training.kept_rollouts import KeptRollouts, Step
+from rlvr.training.rollout_log import RolloutLog, Step
 
 PHASES = {  # of a step, and verl's names of their parts
     "rollout": ("gen", "reward"),
@@ -47,8 +47,8 @@ class Rollouts:
         names = ["uid", "responses", "response_mask", "rm_scores", "old_log_probs", "entropy", "extra_fields"]
         names += ["prompts", "rollout_log_probs", *(["ref_log_prob"] if has_reference else [])]
         data = tq.kv_batch_get(batch.keys, batch.partition_id, names)
-        infos = [fields.get("reward_extra_info") or {} for fields in plain(data.pop("extra_fields"))]
-        uids, prompts_N = plain(data.pop("uid")), list(data.pop("prompts").unbind())
+        infos = [fields.get("reward_extra_info") or {} for fields in values_of(data.pop("extra_fields"))]
+        uids, prompts_N = values_of(data.pop("uid")), list(data.pop("prompts").unbind())
         fields = {name: value for name, value in data.to_padded_tensor().items() if isinstance(value, torch.Tensor)}
         mask_NT = fields["response_mask"].float()
         real_N = torch.tensor([not tag.get("is_padding", False) for tag in batch.tags])
@@ -71,7 +71,7 @@ class Rollouts:
         torch.save(content, path)
 
     def keep(
-        self, kept: KeptRollouts, step: int, tokenizer: Any, weights_PG: torch.Tensor, state: dict[str, float]
+        self, kept: RolloutLog, step: int, tokenizer: Any, weights_PG: torch.Tensor, state: dict[str, float]
     ) -> None:
         """Keep the rollouts of some prompts."""
         inputs, infos = self.inputs, self.infos
@@ -117,5 +117,5 @@ class Rollouts:
         return {**seconds, "verify": round(self.verify_seconds, 4), **whole_step}
 
 
-def plain(values: Any) -> list[Any]:
+def values_of(values: Any) -> list[Any]:
     return [getattr(value, "data", value) for value in values.tolist()]

@@ -1,6 +1,6 @@
 """Runs verl's SFT trainer under torchrun, in processes that end with the stage: `rlvr.training.backends.verl.sft`."""
 
-from rlvr.offspring import die_with_parent
+from rlvr.child_processes import die_with_parent
 from rlvr.training.backends.verl import padded
 
 if __name__ == "__main__":

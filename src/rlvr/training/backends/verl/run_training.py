@@ -11,8 +11,8 @@ import ray
 from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from rlvr.environment import prepare_vllm
-from rlvr.offspring import die_with_parent, leave_no_orphans
+from rlvr.child_processes import die_with_parent, leave_no_orphans
+from rlvr.run_in_env import prepare_vllm
 from rlvr.training.backends.verl import own_ray
 from rlvr.training.backends.verl.requirements import check
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
-from rlvr import provenance, stages
+from rlvr import provenance, stage_options
+from rlvr.child_processes import end_with_caller, tied
 from rlvr.config import identity
 from rlvr.files import publish_json, read_lines, sha256
-from rlvr.offspring import end_with_caller, tied
 from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import locate
 from rlvr.records import Demonstration
@@ -21,8 +21,8 @@ from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.rl import merge
 from rlvr.training.backends.verl.state import HISTORY, free, history_of, keep_only
 from rlvr.training.inputs import sft_of, texts_of
-from rlvr.training.lease import lease
-from rlvr.training.outcome import TrainedPolicy
+from rlvr.training.lock_file import lease
+from rlvr.training.run_outputs import TrainedPolicy
 
 
 class SftFolder:
@@ -57,14 +57,14 @@ class SftFolder:
 
 
 def main(
-    spec: stages.Spec,
-    model: stages.Model,
-    demonstrations: stages.Demonstrations,
-    out: stages.Manifest,
-    state: stages.State,
-    save_every: stages.SaveEvery = stages.SFT_SAVE_EVERY,
-    gpus_per_node: stages.GpusPerNode = 1,
-    override: stages.Override = None,
+    spec: stage_options.Spec,
+    model: stage_options.Model,
+    demonstrations: stage_options.Demonstrations,
+    out: stage_options.Manifest,
+    state: stage_options.State,
+    save_every: stage_options.SaveEvery = stage_options.SFT_SAVE_EVERY,
+    gpus_per_node: stage_options.GpusPerNode = 1,
+    override: stage_options.Override = None,
 ) -> None:
     """Fine-tune one policy with verl, on one node."""
     end_with_caller()

@@ -6,8 +6,8 @@ from typing import Any
 
 from rlvr.files import publish_json, read_json, remove
 from rlvr.provenance import History, Origin
-from rlvr.training import retire
-from rlvr.training.lease import LEASE, MARK, is_of
+from rlvr.training import prune_checkpoints
+from rlvr.training.lock_file import LEASE, MARK, is_of
 
 EXTRAS = "rlvr.json"  # in a checkpoint: state that verl does not save
 FINISHED = "finished.json"  # in the folder: all rows of a finished run
@@ -35,7 +35,7 @@ def history_of(folder: Path, step: int, origin: Origin) -> History:
 def free(folder: Path, last: Path) -> None:
     """Free what a published policy does not need: optimizer, value model and reference, and older checkpoints."""
     older = [path for path in folder.glob("global_step_*") if path != last]
-    retire.drop(folder, [*older, *sorted(last.rglob("optim_*.pt")), last / "critic", last / "reference"])
+    prune_checkpoints.drop(folder, [*older, *sorted(last.rglob("optim_*.pt")), last / "critic", last / "reference"])
 
 
 class RunFolder:

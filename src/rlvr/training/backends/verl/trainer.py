@@ -38,12 +38,12 @@ from rlvr.training import measures
 from rlvr.training.backends.verl import losses
 from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered, whole_groups
 from rlvr.training.backends.verl.agent_loop import GREEDY
-from rlvr.training.backends.verl.rollouts import Rollouts, plain
+from rlvr.training.backends.verl.rollouts import Rollouts, values_of
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.worker import ResettingWorker
-from rlvr.training.kept_rollouts import KeptRollouts
-from rlvr.training.live import Live
 from rlvr.training.progress import Deadline, Saves, Stopped
+from rlvr.training.rollout_log import RolloutLog
+from rlvr.training.streamed_metrics import Live
 
 NAME = "rlvr"  # in verl's registries
 
@@ -71,7 +71,7 @@ class VerlTrainer(PPOTrainerSync):
         self.probes: list[dict[str, Any]] = []
         self.run_folder = RunFolder(Path(config.trainer.default_local_dir))
         self.deadline, self.saves = Deadline(), Saves(config.trainer.save_freq, self.ours.save_minutes)
-        self.kept_rollouts = KeptRollouts.of(self.run_folder.folder, config.trainer.total_training_steps, self.ours)
+        self.kept_rollouts = RolloutLog.of(self.run_folder.folder, config.trainer.total_training_steps, self.ours)
         self.growing = Live(self.run_folder.folder, list(self.ours.loggers))
         self.failed_groups, self.probing = 0, False
         super().__init__(config)
@@ -327,7 +327,7 @@ class VerlTrainer(PPOTrainerSync):
     def _greedy(self) -> float:
         """Pass rate of one response per problem at temperature 0."""
         batch, _, _ = self._sample_held_out(1, greedy=True)
-        infos = plain(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
+        infos = values_of(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
         tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
         return float(np.mean([fields["reward_extra_info"]["acc"] for fields in infos]))
 

@@ -1,4 +1,4 @@
-"""Runs a training stage and counts its failures: `python -m rlvr.training.attempt STATE LOG -- COMMAND ...`.
+"""Runs a training stage and counts its failures: `python -m rlvr.training.retry_guard STATE LOG -- COMMAND ...`.
 
 Snakemake repeats a failed job, each time on all its GPUs. The same error at the same step for the third time is final:
 a later attempt ends at once. "To be continued" (exit code 75), SIGTERM and the loss of a job count as no failure.
@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rlvr.child_processes import tied
 from rlvr.files import publish_json, read_json
-from rlvr.offspring import tied
 from rlvr.training import backends
 from rlvr.training.progress import TO_BE_CONTINUED
 

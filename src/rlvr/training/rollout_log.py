@@ -35,7 +35,7 @@ def chosen(step: int, problems: Sequence[str], count: int) -> list[int]:
     return sorted(range(len(problems)), key=lambda p: zlib.crc32(f"{step} {problems[p]}".encode()))[:count]
 
 
-class KeptRollouts:
+class RolloutLog:
     """The kept rollouts of one run: `prompts` prompts per step, at most `limit` compressed bytes in all `steps`.
 
     Each step may use an equal share of the bytes. A step whose prompts take more keeps the first of them that fit.

@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 
 from rlvr.config.layers import ConfigError, Layer, merge, place_of
 from rlvr.config.schema.fields import Strict, UnknownKey, check_name
-from rlvr.words import close, nearest
+from rlvr.suggest import close, nearest
 
 Schema = TypeVar("Schema", bound=BaseModel)
 IS_MISSING = "this key is missing"

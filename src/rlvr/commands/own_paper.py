@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlvr.commands.lines import fail, say
-from rlvr.words import nearest
+from rlvr.suggest import nearest
 
 if TYPE_CHECKING:
     from rlvr.config.plan import Plan
@@ -77,9 +77,9 @@ def changes(command: str, words: list[str]) -> dict[str, dict[str, Any]]:
 
     Exits where the command does nothing of a section: `train` makes no SFT, `evaluate` samples and nothing else.
     """
-    from rlvr.config.explain import check_part
     from rlvr.config.layers import Layer, merge, parse_yaml
     from rlvr.config.schema.settings import Settings
+    from rlvr.config.validate import check_part
 
     layers = []
     for word in words:
@@ -149,7 +149,7 @@ def hub_model(given: str) -> tuple[Path, dict[str, Any]]:
     from huggingface_hub import snapshot_download
 
     from rlvr.commands.models import commit_of
-    from rlvr.config.schema.names import is_commit
+    from rlvr.config.schema.models_and_data import is_commit
 
     repo, _, revision = given.partition("@")
     try:
@@ -264,7 +264,7 @@ def _digest(text: str) -> str:
 
 def run(root: Path, name: str, file: str, *, results: str, cores: int | None, dry_run: bool) -> None:
     """Plans the file, has Snakemake make its tables and page, and prints the tables. The same command goes on."""
-    from rlvr import offspring
+    from rlvr import child_processes
     from rlvr.config.paths import Paths
     from rlvr.planning.expansion import make_plan
 
@@ -272,7 +272,7 @@ def run(root: Path, name: str, file: str, *, results: str, cores: int | None, dr
     options = [*(["--dry-run"] if dry_run else []), *(["--cores", str(cores)] if cores else [])]
     say(f"{file}: {len(plan.runs)} runs; the same command continues after a stop")
     words = [sys.executable, "-m", "snakemake", *options, "--config", f"own={file}", f"results={results}"]
-    process = subprocess.Popen([*words, "--", f"paper_{name}"], cwd=root, preexec_fn=offspring.tied())
+    process = subprocess.Popen([*words, "--", f"paper_{name}"], cwd=root, preexec_fn=child_processes.tied())
     try:
         code = process.wait()
     except KeyboardInterrupt:  # Snakemake got it too, and saves

@@ -23,7 +23,7 @@ from rlvr.items.contrast import (
     TermSpec,
 )
 from rlvr.papers.fade.scaling import LAWS, fit
-from rlvr.statistics.joint import Cell
+from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.scores import Scores, matrix, pass_at
 
 LAW = "shifted power law"
@@ -63,7 +63,7 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
         values_S = np.zeros(contrast.seeds)
         for term in contrast.terms:
             values_S = values_S + term.weight * _parameters(term, claim, inputs.scores)
-        found.append(Found(Cell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS))
+        found.append(Found(ScoreCell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS))
     return estimated(found, claim)
 
 

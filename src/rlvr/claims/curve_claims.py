@@ -28,7 +28,7 @@ from rlvr.items.contrast import (
     Rows,
     Spec,
 )
-from rlvr.statistics.joint import Cell
+from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.run_rows import in_range, value_at
 from rlvr.statistics.scores import Matrix
 
@@ -118,7 +118,7 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
     of_terms = _sooner if claim.predicate == "sooner" else _values
     values = [of_terms(contrast, part, measure, rows) for contrast in contrasts]
     found = [
-        Found(Cell(values_SC[:, [i]], contrast.model, None), len(values_SC), None, SEEDS)
+        Found(ScoreCell(values_SC[:, [i]], contrast.model, None), len(values_SC), None, SEEDS)
         for contrast, values_SC in zip(contrasts, values, strict=True)
         for i in range(values_SC.shape[1])
         if _known(values_SC)

@@ -1,4 +1,4 @@
-"""Runs Python of another environment with this package: `python -m rlvr.environment WHERE COMMAND ARGUMENT...`.
+"""Runs Python of another environment with this package: `python -m rlvr.run_in_env WHERE COMMAND ARGUMENT...`.
 
 WHERE is the file and key that name the command, for the error message. PYTHONPATH gives it this package; a container
 that hides the environment or the project's folder needs the package installed.

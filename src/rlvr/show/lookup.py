@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rlvr.files import Mistake, read_json
-from rlvr.words import named
+from rlvr.suggest import named
 
 
-class Missing(Mistake, LookupError):
+class NotFound(Mistake, LookupError):
     """A name, file or selection that is not there; the message says what is."""
 
 
 @dataclass(frozen=True)
-class Named:
+class RunOrEvaluation:
     """A run (`<run>`) or an evaluation of a policy (`<policy>/<evaluation>`)."""
 
     kind: Literal["run", "evaluation"]
@@ -26,15 +26,15 @@ class Named:
         return read_json(path) if path.is_file() else {}
 
     def file(self, name: str, why: str) -> Path:
-        """A file of the folder. Raises Missing with the reason."""
+        """A file of the folder. Raises NotFound with the reason."""
         path = self.folder / name
         if not path.is_file():
-            raise Missing(f"{self.name} has no {name}: {why}")
+            raise NotFound(f"{self.name} has no {name}: {why}")
         return path
 
 
-def find(results: Path, name: str) -> Named:
-    """The run or evaluation of a name or of a beginning that no other has (`rlvr.words.named`).
+def find(results: Path, name: str) -> RunOrEvaluation:
+    """The run or evaluation of a name or of a beginning that no other has (`rlvr.suggest.named`).
 
     The folder of results, `runs/` or `evaluations/` before it is ignored.
     """
@@ -44,20 +44,20 @@ def find(results: Path, name: str) -> Named:
     return known[named(short, known, what, lister)]
 
 
-def runs(results: Path) -> list[Named]:
-    """The runs of a results folder. Raises Missing where there is no such folder."""
+def runs(results: Path) -> list[RunOrEvaluation]:
+    """The runs of a results folder. Raises NotFound where there is no such folder."""
     if not results.is_dir():
-        raise Missing(f"{results}: no such folder; --results names that of the results")
+        raise NotFound(f"{results}: no such folder; --results names that of the results")
     return _all(results, "run", "runs/*")
 
 
-def evaluations(results: Path, policy: str) -> dict[str, Named]:
+def evaluations(results: Path, policy: str) -> dict[str, RunOrEvaluation]:
     """The evaluations of a policy, by their names without the policy."""
     return {named.folder.name: named for named in _all(results, "evaluation", f"evaluations/{policy}/*")}
 
 
-def _all(results: Path, kind: Any, pattern: str) -> list[Named]:
-    return [Named(kind, name, path) for name, path in folders(results, pattern).items()]
+def _all(results: Path, kind: Any, pattern: str) -> list[RunOrEvaluation]:
+    return [RunOrEvaluation(kind, name, path) for name, path in folders(results, pattern).items()]
 
 
 def folders(results: Path, pattern: str) -> dict[str, Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rlvr.config.layers import ConfigError
 from rlvr.config.plan import Plan
-from rlvr.config.schema.names import LocalModel
+from rlvr.config.schema.models_and_data import LocalModel
 from rlvr.cost import disk, hardware
 from rlvr.cost.disk import Disk
 from rlvr.cost.model import Costs

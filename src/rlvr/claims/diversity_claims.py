@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from rlvr.claims.estimates import Found, estimated, of_benchmarks
-from rlvr.claims.of_scores import UNIT
+from rlvr.claims.score_claims import UNIT
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.items.contrast import ClaimKind, ClaimSpec, Contrast, ContrastSpec, Estimate, Evidence, NotComparable
 from rlvr.statistics.intervals import linearised
-from rlvr.statistics.joint import Cell
+from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.scores import matrix, problems_of
 
 MEASURES = ("s_div", "distinct_at_m", "answer_entropy")
@@ -60,7 +60,7 @@ def _found(contrast: ContrastSpec, measure: str, inputs: Evidence) -> Found | No
     if not len(known_SC):
         return NotComparable(f"no problem has {measure} for every method")
     problems = len(next(iter(frames.values())))
-    return Found(Cell(known_SC, contrast.model, evaluation), len(known_SC), problems, UNIT)
+    return Found(ScoreCell(known_SC, contrast.model, evaluation), len(known_SC), problems, UNIT)
 
 
 CLAIMS = ClaimKind(

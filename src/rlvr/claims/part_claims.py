@@ -28,8 +28,8 @@ from rlvr.items.contrast import (
     NotComparable,
     Spec,
 )
-from rlvr.statistics.joint import Cell
-from rlvr.statistics.run_rows import Runs, of_seeds
+from rlvr.statistics.joint import ScoreCell
+from rlvr.statistics.run_rows import RunRows, of_seeds
 
 NOWHERE = "these runs have no value of the measure in this part of training"
 
@@ -49,7 +49,7 @@ class OfParts:
 
     layout: type[CellsLayout]
     lay_out: Callable[[Item, Plan, str], CellsLayout]
-    statistics: Callable[[Any, Runs], pd.DataFrame]
+    statistics: Callable[[Any, RunRows], pd.DataFrame]
     measures: Callable[[Any], tuple[str, ...]]
     rows: str
     parts: tuple[str, ...] = ()
@@ -94,10 +94,10 @@ class OfParts:
         frame = self.statistics(layout, self._rows(inputs))
         return estimated([_found(contrast, claim, options.part, frame) for contrast in contrasts], claim)
 
-    def _rows(self, inputs: Evidence) -> Runs:
+    def _rows(self, inputs: Evidence) -> RunRows:
         if self.rows != RUNS:
-            return Runs({run: {self.rows: rows} for run, rows in inputs.measured[self.rows].items()})
-        return Runs({run: {PROBE: inputs.probes[run], METRICS: rows} for run, rows in inputs.metrics.items()})
+            return RunRows({run: {self.rows: rows} for run, rows in inputs.measured[self.rows].items()})
+        return RunRows({run: {PROBE: inputs.probes[run], METRICS: rows} for run, rows in inputs.metrics.items()})
 
     def kind(self) -> ClaimKind:
         return ClaimKind(
@@ -122,4 +122,4 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, part: str | None, frame: pd
         values_S = values_S + term.weight * of_seeds(rows["by_seed"].iloc[0])
     if np.isnan(values_S).any():
         return NotComparable(NOWHERE)
-    return Found(Cell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS)
+    return Found(ScoreCell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS)
