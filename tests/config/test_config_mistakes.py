@@ -132,7 +132,7 @@ def _of_claim(value: dict[str, Any], path: tuple[Any, ...]) -> Iterator[Spot]:
                 yield from _of_claim(own, (*path, key, name))
         else:
             schema = {"over": Over}.get(key, Sides) if isinstance(content, dict) else list[str] if key in WORDS else str
-            yield from spots(schema, content, (*path, key), required=True)
+            yield from spots(schema, content, (*path, key), required=key != "of")  # which has a default
 
 
 WHOLE: dict[str, Any] = {}  # the content of the file
@@ -250,7 +250,7 @@ def retyped(spot: Spot) -> list[Any]:
     value, null = spot.value, [] if spot.nullable or spot.value is None else [None]
     if spot.path[-1] in ("left", "right"):  # an arm or several
         return [7, {"a": "one"}, *null]
-    if spot.path[-2:-1] == ("rows",) and isinstance(value, dict):  # a text is an arm
+    if isinstance(value, dict) and (spot.path[-2:-1] == ("rows",) or spot.path[-1] == "over"):  # a text is a name
         return [[1], *null]
     if isinstance(value, bool):
         return [str(value).lower(), int(value), *null]
