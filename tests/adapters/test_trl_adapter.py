@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from test_package import built
+from test_distribution import built
 
 from rlvr import estimators
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import ROOT, until
 
-from rlvr.commands import own as own_command
+from rlvr.commands import own_paper as own_command
 from rlvr.commands import train as train_command
 from rlvr.planning.expansion import make_plan
 

@@ -13,7 +13,7 @@ from conftest import ROOT
 from pydantic import BaseModel
 from test_own import SIZES, refused, written
 
-from rlvr.commands import own as own_command
+from rlvr.commands import own_paper as own_command
 from rlvr.commands import train as train_command
 from rlvr.config import identity
 from rlvr.config.layers import parse_yaml, read_yaml

@@ -12,7 +12,8 @@ import pytest
 import torch
 from conftest import ROOT, run_module, spec_file
 
-from rlvr.config import paper_folders, registries
+from rlvr.config import paper_folders
+from rlvr.config.registries import BACKENDS
 from rlvr.config.schema.settings import Execution
 from rlvr.estimators import names
 from rlvr.planning.expansion import make_plan
@@ -207,7 +208,8 @@ def test_what_verl_cannot_carry_out_is_said(paper_scale, monkeypatch):
         settings(with_changes(spec, rl={"precision": "float32"}), PLACES, EXECUTION)
     with pytest.raises(ValueError, match="so ace cannot have one"):
         with_changes(spec.model_copy(update={"estimator": {"name": "ace"}}), critic={"learning_rate": 1e-5})
-    monkeypatch.setattr(registries, "with_critic", lambda: ("verl",))  # as if another backend trained none
+    without = {name: replace(kind, critic=name == "verl") for name, kind in BACKENDS.all()}
+    monkeypatch.setattr(BACKENDS, "load", without.get)  # as if no other backend trained one
     with pytest.raises(ValueError, match=r"PPO needs rl.backend: verl"):
         with_changes(spec, rl={"backend": "in_process"}, critic={"learning_rate": 1e-5})
 

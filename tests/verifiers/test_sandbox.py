@@ -37,7 +37,11 @@ print('alive')
 def judged_as(user: int, program: str) -> sandbox.Outcome:
     """By a judge of another user, who can read a copy of the sandbox's files and no more."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("__init__.py", "verifiers/__init__.py", "verifiers/system_calls.py", "verifiers/sandbox.py"):
+        for name in (
+            "__init__.py",
+            "registry.py",
+            *(f"verifiers/{name}.py" for name in ("__init__", "system_calls", "sandbox")),
+        ):
             copy = Path(folder, "rlvr", name)
             copy.parent.mkdir(exist_ok=True)
             copy.write_bytes(Path(sandbox.__file__).parents[1].joinpath(name).read_bytes())

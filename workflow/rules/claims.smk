@@ -43,7 +43,7 @@ rule claims:
         **cluster("claims"),
     params:
         folder=lambda w, output: os.path.dirname(output[0]),
-        others=lambda w: digest(seen.claims(PATHS, evaluated_claims())),
+        others=lambda w: digest(optional_inputs.claims(PATHS, evaluated_claims())),
         out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.claims.table --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"

@@ -9,7 +9,7 @@ def lacking():
     at_once = workflow.resource_settings.cores or workflow.resource_settings.nodes or 1
     if "gpu" in workflow.global_resources:  # profiles/gpu: a run at a time on each
         at_once = min(at_once, workflow.global_resources["gpu"].value)
-    disk = room.missing(jobs, PLAN, SITE, at_once)
+    disk = disk_space.missing(jobs, PLAN, SITE, at_once)
     here = COMMAND_LINE.here if workflow.dryrun else workflow.local_exec  # a dry run has an executor of its own
     # What the nodes of a cluster have, `check_nodes` says.
     found = needs.missing(jobs, PLAN, SITE) if here else needs.Missing([], [])
