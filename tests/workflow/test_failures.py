@@ -130,4 +130,4 @@ def test_a_run_closes_with_the_cause_of_its_failures(workbench, tmp_path):
     assert len(closing) == 1 and closing[0].startswith("2 rl jobs failed: ")
     log = Path(re.search(r"\(log: (\S+)\)$", closing[0])[1])
     assert (checkout.folder / log).is_file()
-    assert failures.attempt.said((checkout.folder / log).read_text())[:40] in closing[0]
+    assert failures.retry_guard.said((checkout.folder / log).read_text())[:40] in closing[0]

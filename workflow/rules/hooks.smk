@@ -12,7 +12,7 @@ def lacking():
     disk = disk_space.missing(jobs, PLAN, SITE, at_once)
     here = COMMAND_LINE.here if workflow.dryrun else workflow.local_exec  # a dry run has an executor of its own
     # What the nodes of a cluster have, `check_nodes` says.
-    found = needs.missing(jobs, PLAN, SITE) if here else needs.Missing([], [])
+    found = needs.missing(jobs, PLAN, SITE) if here else needs.MissingNeed([], [])
     lines = [*found.refusals, *([disk] if disk else [])]
     return ([], [*lines, *found.warnings]) if SETTING["needs"] == "warn" else (lines, found.warnings)
 
