@@ -11,7 +11,7 @@ import pytest
 import yaml
 from conftest import ROOT
 from pydantic import BaseModel
-from test_own import SIZES, refused, written
+from test_own_paper import SIZES, refused, written
 
 from rlvr.commands import own_paper as own_command
 from rlvr.commands import train as train_command
