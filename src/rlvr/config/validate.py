@@ -34,6 +34,7 @@ def validate(schema: type[Schema], layers: list[Layer]) -> Schema:
 
 def check_part(schema: type[BaseModel], layer: Layer) -> None:
     """Raises ConfigError for a mistake in one layer, even if another layer overrides it."""
+    _check_mapping(layer)
     try:
         _part_of(schema).__pydantic_validator__.validate_python(layer.content)
     except ValidationError as error:
@@ -54,6 +55,11 @@ def _part_of(schema: type[BaseModel]) -> type[BaseModel]:
     return create_model(schema.__name__, __base__=Strict, **fields)
 
 
+def _check_mapping(layer: Layer) -> None:
+    if not isinstance(layer.content, dict):
+        raise ConfigError(f"{layer.place()}: {NO_MAPPING} (got {layer.content!r})")
+
+
 def named_entries(kind: Any, layer: Layer, aliases: dict[str, str] | None = None) -> dict[str, Any]:
     """The entries of a file of models or data sets, by name; each entry's name is its key.
 
@@ -66,8 +72,7 @@ def named_entries(kind: Any, layer: Layer, aliases: dict[str, str] | None = None
             check_name(name)
         except ValueError as error:
             raise ConfigError(f"{layer.place((name,))}: {error}") from error
-        if not isinstance(content, dict):
-            raise ConfigError(f"{layer.place((name,))}: {NO_MAPPING} (got {content!r})")
+        _check_mapping(layer.below(name, content))
         if "name" in content:
             raise ConfigError(f"{layer.place((name, 'name'))}: unknown key; the key above is the name")
         try:
