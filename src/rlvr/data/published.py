@@ -175,7 +175,8 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
                 if reason := golds.no_answer(draft.gold, spec.verifier, published=True):
                     raise LeftOut(reason)
-                if draft.gold and spec.thinks and verifier.after_think:
+                if draft.gold and spec.thinks:
+                    assert verifier.after_think, "the schema refuses `thinks` with a verifier that looks for none"
                     draft = replace(draft, gold=verifier.after_think(draft.gold))
                 if draft.gold:  # a set of demonstrations has none
                     verifier.check_gold(draft.gold)
