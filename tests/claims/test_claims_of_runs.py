@@ -9,7 +9,7 @@ from scipy import stats
 from support.claims_by_hand import COUNTS, CURVES, claim, described, each_contrast, of_policies, plain
 
 from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED
+from rlvr.claims.verdicts import CONTRADICTED, IDENTICAL, INCONCLUSIVE, NOT_COMPARABLE, REPRODUCED
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.models_and_data import About
 from rlvr.files import RecordError
@@ -54,7 +54,7 @@ def test_curves_have_students_interval_over_paired_seeds():
     wide = expected.confidence_interval(1 - 0.05 / 2)
     ends = first["low_of_all"], first["high_of_all"]
     assert ends == pytest.approx((wide.low, wide.high), rel=0.1), "two that vary apart"
-    assert (second["estimate"], second["verdict"]) == (0, INCONCLUSIVE)
+    assert (second["estimate"], second["verdict"]) == (0, IDENTICAL)
 
 
 def test_the_part_of_training_and_the_rows_that_a_measure_is_from():

@@ -24,7 +24,7 @@ from support.claims_by_hand import (
 from rlvr.claims import score_claims
 from rlvr.claims.contrasts import contrasts
 from rlvr.claims.evaluate import FAILS, HOLDS, SILENT, evaluate, published
-from rlvr.claims.verdicts import CONTRADICTED, INCONCLUSIVE, REPRODUCED, together
+from rlvr.claims.verdicts import CONTRADICTED, EQUIVALENT, IDENTICAL, REPRODUCED, together
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.items import Claim
 from rlvr.files import RecordError
@@ -38,11 +38,11 @@ from rlvr.statistics.references import Reference
     ("made", "estimates", "verdict"),
     [
         (claim("greater", left="high", right=["low", "mid"], k=[1]), [50, 25], REPRODUCED),
-        (claim("greater", left="high", right=["low"]), [50, 50, 0], INCONCLUSIVE),  # a tie at k = 4 is not above
+        (claim("greater", left="high", right=["low"]), [50, 50, 0], REPRODUCED),  # both are right at k = 4: no room
         (claim("greater", left="high", right=["low"], k=[1], threshold=49.9), [50], REPRODUCED),
         (claim("greater", left="high", right=["low"], k=[1], threshold=50.1), [50], CONTRADICTED),
         (claim("greater", left="low", right=["high", "base"], k=[2]), [-50, 0], CONTRADICTED),
-        (claim("within", left="low", right=["base"], k=[1]), [0], REPRODUCED),
+        (claim("within", left="low", right=["base"], k=[1]), [0], IDENTICAL),
         (claim("within", left="mid", right=["high", "low"], k=[2], threshold=33.4), [-50 / 3, 100 / 3], REPRODUCED),
         (claim("within", left="mid", right=["high", "low"], k=[2], threshold=33.3), [-50 / 3, 100 / 3], CONTRADICTED),
         (claim("ordering", arms=["high", "mid", "low"], k=[1]), [25, 25], REPRODUCED),
@@ -52,12 +52,12 @@ from rlvr.statistics.references import Reference
         (claim("crossing", left="high", right=["low"], k=[1, 2]), [-50, 50], CONTRADICTED),  # never behind
         (claim("slope", left="low", right=["bold"], k=[1, 4]), [75], REPRODUCED),
         (claim("slope", left="high", right=["low"], k=[1, 4]), [-50], CONTRADICTED),
-        (claim("slope", left="high", right=["low"], k=[1, 2]), [0], INCONCLUSIVE),  # 50 points at both
+        (claim("slope", left="high", right=["low"], k=[1, 2]), [0], EQUIVALENT),  # 50 points at both
         (claim("harder", left="steep", right=["low"], k=[1]), [12.5], REPRODUCED),  # 50 where it is hard, 37.5 on all
         (claim("harder", left="bold", right=["low"], k=[1]), [-50], CONTRADICTED),
-        (claim("harder", left="high", right=["low"], k=[1]), [0], INCONCLUSIVE),
+        (claim("harder", left="high", right=["low"], k=[1]), [0], EQUIVALENT),
         (claim("greater", weights={"high": 1, "mid": -0.5, "low": -0.5}, k=[1]), [37.5], REPRODUCED),
-        (claim("greater", weights={"mid": 1, "high": -0.5, "low": -0.5}, k=[1]), [0], INCONCLUSIVE),
+        (claim("greater", weights={"mid": 1, "high": -0.5, "low": -0.5}, k=[1]), [0], EQUIVALENT),
     ],
     ids=lambda value: f"{value.predicate}-{value.threshold}" if isinstance(value, Claim) else None,
 )
@@ -166,7 +166,7 @@ def test_published_cells_that_a_table_lacks_are_no_evidence():
 
     def at(k: int) -> dict:
         terms = [{"weight": w, "k": k, "method": m, **head} for w, m in ((1.0, "A"), (-1.0, "B"))]
-        return {"says": f"@{k}", "model": "M", "benchmark": "MATH 500", "terms": terms}
+        return {"says": f"@{k}", "model": "M", "benchmark": "MATH 500", "terms": terms, "of": ("M", "b")}
 
     one = plain((1, 2), predicate="within", threshold=1.0)
     one = ClaimSpec.model_validate({**one.model_dump(), "published": [at(1), at(2)]})

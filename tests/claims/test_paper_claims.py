@@ -145,7 +145,7 @@ def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
     found, cells = of_a_grae, {name: one["published_cells"] for name, one in of_a_grae.items()}
     variants = {f"a_grae{variant}_over_others" for variant in ("", "_dapo", "_dr_grpo")}
     parts = {"full_best", "sample_level_second", "sample_level_at_1", "sample_level_as_hard"}
-    assert set(those_that(found, FAILS)) == {*variants, *parts, *(f"deepseek_over_{arm}" for arm in METHODS)}
+    assert set(those_that(found, FAILS)) == {*variants, *parts}
     llama = [name for name in found if name.startswith("llama_")]
     assert len(llama) == 4 and set(llama) <= set(those_that(found, SILENT)), "in figures alone"
 
@@ -157,7 +157,7 @@ def test_claims_of_a_grae_in_its_own_tables(of_a_grae):
         assert count(table2, pairs) == wins[arm] and cells[others] == wins[arm][0]
         assert cells[f"a_grae_over_{arm}"] == "27 of 27"
         assert count(table4, [(f"{method} + A-GRAE", method)]) == ("26 of 27", 1), "100 and 100 at AMC23's pass@256"
-        assert cells[f"deepseek_over_{arm}"] == "26 of 27"
+        assert cells[f"deepseek_over_{arm}"] == "26 of 26", "where both are 100 there is nothing to compare"
     assert "GRPO-LEAD" not in found["a_grae_over_others"]["published_exceptions"], "all against W-REINFORCE"
 
     levels = [("GRPO + A-GRAE (full)", f"GRPO + A-GRAE ({level} level)") for level in ("group", "sample")]

@@ -22,6 +22,7 @@ from rlvr.claims.verdicts import (
     SAME,
     SMALLER,
     UNDECIDED,
+    Rule,
     false_discoveries,
     of_stand_ins,
     p_of_claim,
@@ -60,14 +61,15 @@ ORDER = [CONTRADICTED, INCONCLUSIVE, REPRODUCED]
 )
 def test_a_contrasts_verdict_by_hand(bounds, threshold, above, near):
     estimate = estimate_of(*bounds)
-    assert (verdict_of(estimate, threshold, near=False), verdict_of(estimate, threshold, near=True)) == (above, near)
+    assert verdict_of(estimate, Rule(threshold)) == above
+    assert verdict_of(estimate, Rule(threshold, near=True)) == near
 
 
 @given(estimates, numbers.map(abs), numbers.map(abs))
 def test_a_verdict_is_monotone_in_its_threshold(estimate, one, other):
     small, large = sorted((one, other))
-    above = [ORDER.index(verdict_of(estimate, threshold, near=False)) for threshold in (small, large)]
-    near = [ORDER.index(verdict_of(estimate, threshold, near=True)) for threshold in (small, large)]
+    above = [ORDER.index(verdict_of(estimate, Rule(threshold))) for threshold in (small, large)]
+    near = [ORDER.index(verdict_of(estimate, Rule(threshold, near=True))) for threshold in (small, large)]
     assert above[0] >= above[1] and near[0] <= near[1]
 
 
@@ -77,8 +79,8 @@ def test_swapping_left_and_right_turns_one_verdict_into_the_other(estimate):
     single, swapped = estimate_of(low, low, high, high), estimate_of(-high, -high, -low, -low)
     assume(single.low != 0 and single.high != 0)
     turned = {REPRODUCED: CONTRADICTED, CONTRADICTED: REPRODUCED, INCONCLUSIVE: INCONCLUSIVE}
-    assert verdict_of(swapped, 0.0, near=False) == turned[verdict_of(single, 0.0, near=False)]
-    assert verdict_of(swapped, 1.0, near=True) == verdict_of(single, 1.0, near=True)
+    assert verdict_of(swapped, Rule()) == turned[verdict_of(single, Rule())]
+    assert verdict_of(swapped, near := Rule(1.0, near=True)) == verdict_of(single, near)
 
 
 def test_swapped_arms_of_scores():
@@ -190,7 +192,8 @@ def test_words_are_of_the_papers_models_where_these_were_run():
 )
 def test_a_direction_is_opposite_only_below_0(bounds, threshold, near, said):
     low, high = bounds
-    assert of_stand_ins(verdict_of(estimate_of(low, low, high, high), threshold, near), high, near) == said
+    rule = Rule(threshold, near=near)
+    assert of_stand_ins(verdict_of(estimate_of(low, low, high, high), rule), high, near) == said
 
 
 def test_not_below_allows_the_threshold():

@@ -26,6 +26,8 @@ from rlvr.items.contrast import (
 PAPER, EQUAL = "paper's setting", "equal pass@1"
 # Keys of a claim that only some kinds of tables and figures can read (`ClaimKind.reads`).
 OPTIONAL = ("benchmarks", "average", "k", "part", "during", "since", "each_checkpoint")
+SAID = ("says", "place", "of", "over", "predicate", "threshold", "null", "size", "measure")  # keys of a claim
+QUARTER = 0.25  # of a claimed effect: a smaller difference has no practical size
 LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
 
@@ -113,7 +115,8 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
         paper=paper,
         short=planned.paper.short,
         claim=claim.name,
-        **claim.model_dump(include={"says", "place", "of", "over", "predicate", "threshold", "measure"}),
+        **claim.model_dump(include=set(SAID)),
+        margin=_margin(planned, claim, kind),
         effort=effort,
         reference=reference,
         published=tuple(published),
@@ -124,6 +127,17 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
         rows=kind.rows(claim),
         statistics=settings.statistics,
     )
+
+
+def _margin(planned: PaperPlan, claim: Claim, kind: ClaimKind) -> float:
+    """The smallest difference of practical size: the claim's own, or the paper's and at most a quarter of the size."""
+    if claim.margin is not None:
+        return claim.margin
+    point = kind.point(claim)
+    margins = [] if point is None else [planned.paper.margin * point]
+    if claim.size is not None:
+        margins.append(QUARTER * (claim.size - claim.null))
+    return min(margins, default=0.0)
 
 
 def _once(parts: list[ContrastSpec]) -> list[ContrastSpec]:
@@ -246,6 +260,7 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None
                 )
                 for term in contrast.terms
             ),
+            of=(contrast.model, contrast.benchmark),
         )
         for contrast in every
     ]

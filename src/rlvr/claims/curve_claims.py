@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims.estimates import SEEDS, Found, of_runs, with_joint_bounds
+from rlvr.claims.estimates import SEEDS, Found, identical, of_runs, with_joint_bounds
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import HARD, METRICS, PROBE, Curve, curve
 from rlvr.config.plan import Item, Plan
@@ -27,12 +27,16 @@ from rlvr.items.contrast import (
     NotComparable,
     Rows,
     Spec,
+    TermSpec,
 )
 from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.run_rows import in_range, value_at
 from rlvr.statistics.scores import Matrix
 
 ENDS = ("value", "low", "high", "low_of_all", "high_of_all")  # of an estimate
+WHOLE: Two = (0.0, 1.0)  # training
+FACTORS = (0.5, 1.5)  # of the length of a part of training
+PASS_RATES = ("pass_rate", HARD, "greedy")
 NOWHERE = "these runs have no value of the measure in the claimed part of training"
 
 
@@ -117,9 +121,15 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
     rows = {PROBE: inputs.probes, METRICS: inputs.metrics, **inputs.measured}[measure.rows]
     of_terms = _sooner if claim.predicate == "sooner" else _values
     values = [of_terms(contrast, part, measure, rows) for contrast in contrasts]
+
+    def series(term: TermSpec) -> Matrix:
+        found = [_over_training(rows[run], part, measure, run) for run in term.policies]
+        return np.array([value for of_run in found for _, value in of_run])
+
+    alike = [identical({term.arm: series(term) for term in contrast.terms}) for contrast in contrasts]
     found = [
-        Found(ScoreCell(values_SC[:, [i]], contrast.model, None), len(values_SC), None, SEEDS)
-        for contrast, values_SC in zip(contrasts, values, strict=True)
+        Found(ScoreCell(values_SC[:, [i]], contrast.model, None), len(values_SC), None, SEEDS, identical=same)
+        for contrast, values_SC, same in zip(contrasts, values, alike, strict=True)
         for i in range(values_SC.shape[1])
         if _known(values_SC)
     ]
@@ -139,7 +149,9 @@ def _smallest(checkpoints: list[Estimate], seeds: int) -> Estimate:
     """One estimate of those at some checkpoints."""
     smallest = [min(vars(one)[name] for one in checkpoints) for name in ENDS]
     p, p_of_all = max(one.p for one in checkpoints), min(one.p_of_all for one in checkpoints)
-    return Estimate(*smallest, seeds=seeds, problems=None, unit=SEEDS, p=p, p_of_all=p_of_all)
+    p_equal, same = min(one.p_equal for one in checkpoints), checkpoints[0].identical
+    chances = {"p": p, "p_of_all": p_of_all, "p_equal": p_equal}
+    return Estimate(*smallest, seeds=seeds, problems=None, unit=SEEDS, **chances, identical=same)
 
 
 def _values(contrast: ContrastSpec, part: Options, measure: Curve, rows: Rows) -> Matrix:
@@ -212,6 +224,38 @@ def _mean(series: dict[int, float]) -> float:
     return float(np.mean(known)) if known else math.nan
 
 
+def point(claim: Claim) -> float | None:
+    """A percent point where the measure is a pass rate."""
+    return 0.01 if curve(str(claim.measure)).name in PASS_RATES else None
+
+
+def variants(claim: ClaimSpec) -> list[ClaimSpec]:
+    """The claim over parts of training that are half as long, and one and a half times, where it is over parts."""
+    part = Options.model_validate(claim.options)
+    if claim.predicate == "sooner" or part.every is not None or (part.during == WHOLE and part.since is None):
+        return []
+    made = []
+    for factor in FACTORS:
+        during, since = _scaled(part.during, factor), part.since and _scaled(part.since, factor)
+        if since is None or since[1] <= during[0]:
+            options = {**claim.options, "during": during, "since": since}
+            made.append(claim.model_copy(update={"options": options}))
+    return made
+
+
+def _scaled(part: Two, factor: float) -> Two:
+    """A part of training that is longer by a factor: it keeps an end of training that it has, else its middle."""
+    (start, end), length = part, factor * (part[1] - part[0])
+    if part == WHOLE:
+        return part
+    if end == 1.0:
+        return max(0.0, 1.0 - length), 1.0
+    if start == 0.0:
+        return 0.0, min(1.0, length)
+    middle = (start + end) / 2
+    return max(0.0, middle - length / 2), min(1.0, middle + length / 2)
+
+
 CLAIMS = ClaimKind(
     what="a figure of curves",
     reads=("during", "since", "each_checkpoint"),
@@ -220,4 +264,6 @@ CLAIMS = ClaimKind(
     estimates=estimates,
     options=options,
     rows=rows_of,
+    point=point,
+    variants=variants,
 )

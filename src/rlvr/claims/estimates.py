@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rlvr.config.measures import ANY, Range
 from rlvr.config.plan import Item
@@ -70,6 +71,17 @@ class Found:
     problems: int | None
     unit: str
     possible: Range = ANY
+    room: float = math.inf  # this and the next two as in an estimate
+    at_bound: str = ""
+    identical: bool = False
+
+
+def identical(by_arm: Mapping[str, Any]) -> bool:
+    """Whether several arms have equal results: what each measured, as arrays."""
+    import numpy as np
+
+    first, *others = by_arm.values()
+    return bool(others) and all(np.array_equal(first, other, equal_nan=True) for other in others)
 
 
 def estimated(found: list[Found | NotComparable], claim: ClaimSpec) -> list[Estimate | NotComparable]:
@@ -84,7 +96,7 @@ def with_joint_bounds(found: list[Found], claim: ClaimSpec) -> list[Estimate]:
 
     from rlvr.statistics.joint import joint
 
-    settings, threshold = claim.statistics, claim.bound
+    settings = claim.statistics
     together = joint(
         [one.cell for one in found],
         confidence=settings.confidence,
@@ -95,12 +107,13 @@ def with_joint_bounds(found: list[Found], claim: ClaimSpec) -> list[Estimate]:
     estimates = []
     for i, (one, own, of_all) in enumerate(zip(found, together.spreads, together.half_widths(), strict=True)):
         half = own.half_width(tail)
-        beyond = abs(own.mean) - threshold if claim.near else threshold - own.mean
-        p = max(own.p_above(-threshold), 1 - own.p_above(threshold)) if claim.near else own.p_above(threshold)
+        beyond = abs(own.mean) - claim.bound if claim.near else claim.least - own.mean
+        p = max(own.p_above(-claim.bound), 1 - own.p_above(claim.bound)) if claim.near else own.p_above(claim.bound)
+        inside = claim.margin - abs(own.mean - claim.null) if claim.directional else 0.0
         ends = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
         low, high, low_of_all, high_of_all = (float(end) for end in np.clip(ends, *one.possible))
-        p_of_all = together.p(i, beyond)
-        estimates.append(
-            Estimate(own.mean, low, high, low_of_all, high_of_all, one.seeds, one.problems, one.unit, p, p_of_all)
-        )
+        p_of_all, p_equal = together.p(i, beyond), together.p(i, inside)
+        ends = (low, high, low_of_all, high_of_all)
+        of = (one.seeds, one.problems, one.unit, p, p_of_all, p_equal, one.room, one.at_bound, one.identical)
+        estimates.append(Estimate(own.mean, *ends, *of))
     return estimates

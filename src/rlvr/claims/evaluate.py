@@ -1,6 +1,7 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,16 +9,17 @@ import pandas as pd
 import typer
 
 from rlvr import stage_options
-from rlvr.claims.contrasts import needs
+from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
-    APART,
+    BY_PART,
     JUDGED,
     NOT_COMPARABLE,
     NOT_RUN,
-    OPPOSITE,
-    SAME,
-    SMALLER,
-    UNDECIDED,
+    OTHER_RATES,
+    UNJUDGED,
+    WORST_FIRST,
+    Rule,
+    by_parts,
     of_stand_ins,
     p_of_claim,
     together,
@@ -26,23 +28,38 @@ from rlvr.claims.verdicts import (
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json, read_lines
 from rlvr.items import kinds
-from rlvr.items.contrast import ClaimSpec, Estimate, Evidence, NotComparable, PublishedContrast, PublishedTerm
+from rlvr.items.contrast import (
+    ClaimSpec,
+    ContrastSpec,
+    Estimate,
+    Evidence,
+    NotComparable,
+    PublishedContrast,
+    PublishedTerm,
+)
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
-SHOWN = ("paper", "short", "claim", "says", "place", "of", "over", "effort", "predicate", "threshold")
-ESTIMATED = ("low", "high", "low_of_all", "high_of_all", "p", "p_of_all", "seeds", "problems", "unit")
+SHOWN = ("paper", "short", "claim", "says", "place", "of", "over", "effort", "predicate", "threshold", "null", "size")
+ESTIMATED = ("low", "high", "low_of_all", "high_of_all", "p", "p_of_all", "p_equal", "seeds", "problems", "unit")
 ROUNDED = 1e-9  # equal printed values are a tie
+BOUNDS = (0.0, 100.0)  # of printed values
+FACTOR = 1.1  # of learning rates that are still alike
 
 
-def evaluate(claim: ClaimSpec, inputs: Evidence) -> list[dict[str, Any]]:
-    """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems."""
+def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = None) -> list[dict[str, Any]]:
+    """One row per contrast: estimate, interval, verdict. Raises RecordError where scores cover different problems.
+
+    `reference` is the paper's table: on the paper's own models a practical size is at most a quarter of its difference.
+    """
     run = [contrast for contrast in claim.contrasts if contrast.terms]
     folder, name = claim.kind
     kind = kinds(folder).load(name).claims
     assert kind is not None, claim.over
     found = iter(kind.estimates(run, claim, inputs) if run else [])
+    by_variant = [iter(kind.estimates(run, one, inputs)) for one in (kind.variants(claim) if run else [])]
+    known = {(one.says, *one.of): value for one, value in _margins(claim, reference)}
     rows = []
     for contrast in claim.contrasts:
         row: dict[str, Any] = {
@@ -53,6 +70,7 @@ def evaluate(claim: ClaimSpec, inputs: Evidence) -> list[dict[str, Any]]:
             rows.append({**row, "verdict": NOT_RUN})
             continue
         estimate, terms = next(found), contrast.terms
+        others = [next(estimates) for estimates in by_variant]
         policies = dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies)
         row["policies"] = " ".join(policies)
         if isinstance(estimate, NotComparable):
@@ -61,37 +79,72 @@ def evaluate(claim: ClaimSpec, inputs: Evidence) -> list[dict[str, Any]]:
         numbers = {"estimate": estimate.value, **{name: getattr(estimate, name) for name in ESTIMATED}}
         single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
         rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
-        verdict = verdict_of(estimate, claim.bound, claim.near)
-        rows.append({**row, "verdict": verdict, **numbers, "learning_rates": ", ".join(rates)})
+        rule = _rule(claim, contrast, known.get((contrast.says, contrast.model, contrast.benchmark)))
+        verdicts = [verdict_of(one, rule) for one in (estimate, *others) if isinstance(one, Estimate)]
+        verdict = OTHER_RATES if _at_other_rates(contrast) else by_parts(verdicts)
+        reason = estimate.at_bound or ("other parts: " + ", ".join(verdicts[1:]) if verdict == BY_PART else "")
+        rows.append({**row, "verdict": verdict, "reason": reason, **numbers, "learning_rates": ", ".join(rates)})
     return rows
+
+
+def _rule(claim: ClaimSpec, contrast: ContrastSpec, published: float | None) -> Rule:
+    """What the contrast is held against; `published` is the paper's own value of it."""
+    margin = claim.margin if claim.directional else 0.0
+    if published is not None and contrast.stand_in == contrast.model and published > claim.null:
+        margin = min(margin, QUARTER * (published - claim.null))
+    return Rule(claim.bound, claim.size, claim.null, margin, claim.near)
+
+
+def _at_other_rates(contrast: ContrastSpec) -> bool:
+    """Whether stand-ins of its arms train at different learning rates.
+
+    A paper may set each method's rate so that eta max|A| is equal. AdamW divides by the gradient's size, so that the
+    rate sets the size of a step. On a paper's own models a claim is of the paper's own rates.
+    """
+    rates = [rate.learning_rate for term in contrast.terms for rate in term.rates if len(term.rates) == 1]
+    known = [rate for rate in rates if rate is not None]
+    compared = contrast.stand_in != contrast.model and len({term.weight > 0 for term in contrast.terms}) > 1
+    return compared and bool(known) and max(known) > FACTOR * min(known)
 
 
 # ---- the paper's numbers -------------------------------------------------------------------------
 
 
 def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
-    """Whether the claim holds in the paper's table, by contrasts of published values without intervals."""
-    margins = []
-    for contrast in claim.published if reference is not None else ():
-        values = [_published_value(reference, contrast, term) for term in contrast.terms]
-        known = [value for value in values if value is not None]
-        if len(known) == len(values):
-            total = sum(term.weight * value for term, value in zip(contrast.terms, known, strict=True))
-            margins.append((contrast, float(total)))
+    """Whether the claim holds in the paper's table, by contrasts of published values without intervals.
+
+    A size is compared as it is rounded in the paper. Where all values are 0, or all are 100, there is no contrast.
+    """
+    margins = _margins(claim, reference)
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
-    near, threshold = claim.near, claim.bound
-    failures = [
-        (contrast, total)
-        for contrast, total in margins
-        if (abs(total) > threshold + ROUNDED if near else total <= threshold + ROUNDED)
-    ]
+    failures = [(contrast, total) for contrast, total in margins if not _holds(claim, total)]
     words = [f"{one.model}, {one.benchmark}: {one.says} = {total:+.1f}" for one, total in failures]
     return {
         "published": FAILS if failures else HOLDS,
         "published_cells": f"{len(margins) - len(failures)} of {len(margins)}",
         "published_exceptions": "; ".join(words),
     }
+
+
+def _margins(claim: ClaimSpec, reference: Reference | None) -> list[tuple[PublishedContrast, float]]:
+    """The contrasts of the paper's table whose values it gives, each with its value."""
+    found = []
+    for contrast in claim.published if reference is not None else ():
+        values = [_published_value(reference, contrast, term) for term in contrast.terms]
+        known = [value for value in values if value is not None]
+        if len(known) == len(values) and not (len(known) > 1 and set(known) in ({BOUNDS[0]}, {BOUNDS[1]})):
+            found.append((contrast, float(sum(t.weight * v for t, v in zip(contrast.terms, known, strict=True)))))
+    return found
+
+
+def _holds(claim: ClaimSpec, total: float) -> bool:
+    if claim.near:
+        return abs(total) <= claim.bound + ROUNDED
+    if claim.size is None:
+        return total > claim.bound + ROUNDED
+    digits = max(0, -int(Decimal(str(claim.size)).normalize().as_tuple().exponent))
+    return round(total + ROUNDED, digits) >= claim.size
 
 
 def _published_value(reference: Reference | None, contrast: PublishedContrast, term: PublishedTerm) -> float | None:
@@ -108,26 +161,26 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
 
     That is the one with the worst verdict, an opposite direction before a small size, and then the smallest margin.
     """
-    judged = [row for row in rows if row["verdict"] not in (NOT_RUN, NOT_COMPARABLE)]
+    judged = [row for row in rows if row["verdict"] not in UNJUDGED]
     near = claim.near
-    order = [OPPOSITE, SMALLER, APART, UNDECIDED, SAME]
 
     def rank(row: dict[str, Any]) -> tuple[int, float]:
         margin = -abs(row["estimate"]) if near else row["estimate"]
-        return order.index(of_stand_ins(row["verdict"], row["high_of_all"], near)), margin
+        return WORST_FIRST.index(of_stand_ins(row["verdict"], row["high_of_all"], near, claim.null)), margin
 
     decisive = min(judged, key=rank, default={})
     verdict = together([row["verdict"] for row in rows])
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
-    reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] == NOT_COMPARABLE)
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] != NOT_RUN and row["reason"])
+    words = of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near, claim.null)
     return {
         "scale": scale,
         **claim.model_dump(include=set(SHOWN)),
-        "verdict": of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near) if stand_ins else verdict,
+        "verdict": words if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),
         **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in JUDGED},
-        "not_comparable_contrasts": sum(row["verdict"] == NOT_COMPARABLE for row in rows),
+        "not_comparable_contrasts": sum(row["verdict"] in UNJUDGED and row["verdict"] != NOT_RUN for row in rows),
         "reason": "; ".join(reasons),
         "deciding": f"{decisive['says']} {_where(decisive)}" if decisive else "",
         **{key: decisive.get(key) for key in ("model", "stand_in", "benchmark", "data", "estimate", "low", "high")},
@@ -170,8 +223,8 @@ def main(
     inputs = Evidence(scores, probes, metrics, diversity, measured)
     summaries, contrasts = [], []
     for claim in claims:
-        rows = evaluate(claim, inputs)
         table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
+        rows = evaluate(claim, inputs, table)
         summaries.append({**summarise(claim, rows, scale), **published(claim, table)})
         contrasts += rows
     for path, rows in zip(out, (summaries, contrasts), strict=True):

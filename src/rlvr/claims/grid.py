@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rlvr.claims.verdicts import APART, CONTRADICTED, HOLDS, NOT_COMPARABLE, NOT_RUN, OPEN, OPPOSITE, SMALLER
+from rlvr.claims.verdicts import (
+    APART,
+    BY_PART,
+    CONTRADICTED,
+    EQUIVALENT,
+    HOLDS,
+    INCONCLUSIVE,
+    NOT_RUN,
+    OPPOSITE,
+    SMALLER,
+    UNDECIDED,
+    UNJUDGED,
+)
 from rlvr.config.colors import COLORS
 from rlvr.files import whole
 
@@ -29,8 +41,10 @@ LOOKS = [  # of verdicts: marker, colour, filled, words
     ((CONTRADICTED, OPPOSITE), "v", "vermilion", True),
     ((SMALLER,), "v", "vermilion", False),
     ((APART,), "X", "vermilion", True),
-    (OPEN, "o", "grey", False),
-    ((NOT_COMPARABLE,), "D", "purple", False),
+    ((EQUIVALENT,), "s", "vermilion", False),
+    ((INCONCLUSIVE, UNDECIDED), "o", "grey", False),
+    ((BY_PART,), "d", "grey", False),
+    (tuple(verdict for verdict in UNJUDGED if verdict != NOT_RUN), "D", "purple", False),
     ((NOT_RUN,), "_", "grey", False),
 ]
 COLUMN, ROW, TEXT = 0.62, 0.25, 4.1  # inches: a column at least, a row, and the words of a claim

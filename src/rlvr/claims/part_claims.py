@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims.estimates import SEEDS, Found, estimated, of_runs
+from rlvr.claims.estimates import SEEDS, Found, estimated, identical, of_runs
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.layouts import CellLayout, CellsLayout, numbers_of
 from rlvr.config.measures import METRICS, PROBE
@@ -112,6 +112,7 @@ class OfParts:
 
 
 def _found(contrast: ContrastSpec, claim: ClaimSpec, part: str | None, frame: pd.DataFrame) -> Found | NotComparable:
+    by_arm: dict[str, Any] = {}
     values_S = np.zeros(contrast.seeds)
     for term in contrast.terms:
         chosen = (frame["model"] == contrast.model) & (frame["arm"] == term.arm)
@@ -119,7 +120,9 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, part: str | None, frame: pd
         rows = frame[chosen & (frame["part"] == part)] if part else frame[chosen]
         if rows.empty:
             return NotComparable(NOWHERE)
-        values_S = values_S + term.weight * of_seeds(rows["by_seed"].iloc[0])
+        by_arm[term.arm] = of_seeds(rows["by_seed"].iloc[0])
+        values_S = values_S + term.weight * by_arm[term.arm]
     if np.isnan(values_S).any():
         return NotComparable(NOWHERE)
-    return Found(ScoreCell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS)
+    cell = ScoreCell(values_S[:, None], contrast.model, None)
+    return Found(cell, len(values_S), None, SEEDS, identical=identical(by_arm))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rlvr.claims.estimates import Found, estimated, models, sums
+from rlvr.claims.estimates import Found, estimated, identical, models, sums
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -36,6 +36,7 @@ from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_
 
 UNIT = "training seeds × problems"
 PERCENT = 100.0
+ROUNDED = 1e-9  # of a score in percent
 
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
@@ -119,24 +120,39 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
 def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found | NotComparable:
     terms = contrast.terms
     evaluations = list(dict.fromkeys(term.on for term in terms))
-    parts, problems = [], 0
+    parts, means, by_arm, problems = [], [], {}, 0
     for evaluation in evaluations:
         on_it = [term for term in terms if term.evaluation == evaluation]
-        found = _sum(on_it, evaluation, contrast, claim, inputs)
+        found = _scores(on_it, evaluation, contrast, claim, inputs)
         if isinstance(found, NotComparable):
             return found
-        parts.append(found[0])
-        problems += found[1]
+        scores, asked = found
+        parts.append(np.sum([term.weight * scores_SC for term, scores_SC in scores], axis=0))
+        means += [(term.weight, PERCENT * float(scores_SC.mean())) for term, scores_SC in scores]
+        for term, scores_SC in scores:
+            by_arm.setdefault(term.arm, []).append(scores_SC)
+        problems += asked
     sum_SC = over_benchmarks(parts, claim.statistics.confidence)
     cell = ScoreCell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
     lowest, highest = (sum(end(PERCENT * term.weight, 0.0) for term in terms) for end in (min, max))
-    return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest))
+    room = sum(weight * (PERCENT if weight > 0 else score) for weight, score in means)
+    at_bound = _at_bound([score for _, score in means], max(claim.margin, ROUNDED))
+    alike = len({len(of_arm) for of_arm in by_arm.values()}) == 1 and identical(by_arm)
+    return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest), room, at_bound, alike)
 
 
-def _sum(
+def _at_bound(scores: list[float], margin: float) -> str:
+    """Why several scores have no room to differ; empty where they have."""
+    low, high = min(scores), max(scores)
+    if len(scores) > 1 and (high <= margin or low >= PERCENT - margin):
+        return f"all scores are between {low:.1f} and {high:.1f} %"
+    return ""
+
+
+def _scores(
     terms: Sequence[TermSpec], evaluation: str, contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence
-) -> tuple[Matrix, int] | NotComparable:
-    """The weighted sum (S, C) of terms on one benchmark, and its number of problems."""
+) -> tuple[list[tuple[TermSpec, Matrix]], int] | NotComparable:
+    """Each term with its scores (S, C) on one benchmark, and the number of problems."""
     policies = list(dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies))
     problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
     first = inputs.scores[policies[0], evaluation]
@@ -145,13 +161,13 @@ def _sum(
     refused = _guessed(asked, max(term.at_k for term in terms), claim.statistics)
     if refused:
         return refused
-    sum_SC = np.zeros((contrast.seeds, int(units_of(first).max()) + 1))
+    shape, scores = (contrast.seeds, int(units_of(first).max()) + 1), []
     for term in terms:
         scores_SC = _scores_of(term, contrast.at, inputs.scores)
         if scores_SC is None:
             return NotComparable(f"no learning rate of {term.label} has the pass@1 of {contrast.at_label}")
-        sum_SC = sum_SC + term.weight * scores_SC
-    return sum_SC, len(first)
+        scores.append((term, np.broadcast_to(scores_SC, shape)))
+    return scores, len(first)
 
 
 def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
@@ -206,4 +222,5 @@ CLAIMS = ClaimKind(
     check=check,
     contrasts=contrasts,
     estimates=estimates,
+    point=lambda claim: 1.0,
 )

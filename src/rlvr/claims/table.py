@@ -12,12 +12,18 @@ from rlvr.claims.contrasts import EQUAL
 from rlvr.claims.score_claims import UNIT
 from rlvr.claims.verdicts import (
     APART,
+    AT_BOUND,
+    BY_PART,
     DECIDED,
+    EQUIVALENT,
     HOLDS,
+    IDENTICAL,
     JUDGED,
     KINDS,
+    NOT_COMPARABLE,
     NOT_RUN,
     OF_STAND_INS,
+    OTHER_RATES,
     SMALLER,
     VERDICTS,
     false_discoveries,
@@ -35,8 +41,14 @@ NOTES = [
     "verdict is on what was run, which the deciding contrast names, and not on the paper's models.",
     f"{SMALLER.capitalize()}: the claim asks for a gain of a size, and the gain found is below that; that it is below "
     f"0 is not shown. {APART.capitalize()}: the claim says that two methods are near each other, and they are not.",
-    "Not comparable: at this k blind guesses score too much, or no learning rate of a method has the baseline's "
-    "pass@1. Such contrasts are not judged. What was not run says nothing.",
+    "A claimed size is reproduced where the interval includes the size or lies above it, and excludes half of it.",
+    f"{EQUIVALENT.capitalize()}: the claim says that one method is above another, and their difference is smaller than "
+    "any of practical size (half a point of pass@k, and at most a quarter of the claimed effect). "
+    f"{BY_PART.capitalize()}: over a part of training half as long, or one and a half times, the verdict is another.",
+    f"Not judged: {IDENTICAL} (the methods' results are equal to the last bit), {AT_BOUND} (all scores are near 0 or "
+    f"100, or the claimed size is out of reach), {OTHER_RATES} (the stand-ins train at different learning rates, to "
+    f"which AdamW's steps are proportional), {NOT_COMPARABLE} (at this k blind guesses score too much, or no learning "
+    "rate of a method has the baseline's pass@1). What was not run says nothing.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
     "Equal pass@1: each method where, over its learning rates, its pass@1 is that of the baseline at the paper's "
     "setting. At k = 1, and for the base policy, there is then nothing to compare.",

@@ -4,6 +4,7 @@ A verdict is on the paper's models only where these were run. Where a scale has 
 """
 
 import math
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -11,15 +12,22 @@ from rlvr.items.contrast import Estimate
 from rlvr.statistics.table_rows import adjusted
 
 REPRODUCED, CONTRADICTED, INCONCLUSIVE = "reproduced", "contradicted", "inconclusive"
+EQUIVALENT = "no practical difference"  # an equivalence test: the difference is smaller than any of practical size
+BY_PART = "depends on the part"  # of training that was chosen: another part gives another verdict
+IDENTICAL = "identical"  # the arms have equal results, to the last bit
+AT_BOUND = "at a bound"  # all scores are near 0 or 100, or the claimed size is out of reach
+OTHER_RATES = "other rates"  # stand-ins of the arms train at different learning rates
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
+UNJUDGED = (IDENTICAL, AT_BOUND, OTHER_RATES, NOT_COMPARABLE, NOT_RUN)
 SAME, OPPOSITE, UNDECIDED = "same direction", "opposite direction", "undecided"  # of stand-ins, and
 SMALLER, APART = "smaller than claimed", "farther apart"  # where no direction is opposite: a size, or two arms alike
 OF_STAND_INS = {SAME: REPRODUCED, OPPOSITE: CONTRADICTED, SMALLER: CONTRADICTED, APART: CONTRADICTED}
 OF_STAND_INS |= {UNDECIDED: INCONCLUSIVE}  # with what they mean
-JUDGED = (REPRODUCED, INCONCLUSIVE, CONTRADICTED)
-VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS, NOT_COMPARABLE, NOT_RUN)
-HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED)
-DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART)
+JUDGED = (REPRODUCED, INCONCLUSIVE, CONTRADICTED, EQUIVALENT, BY_PART)
+VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS, EQUIVALENT, BY_PART, *UNJUDGED)
+HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED, BY_PART)
+DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART, EQUIVALENT)
+WORST_FIRST = (OPPOSITE, SMALLER, APART, EQUIVALENT, BY_PART, UNDECIDED, SAME)  # the contrast that decides a claim
 KINDS = {  # whose a claim is: `of` in a paper's file
     "paper": "claims of the paper",
     "margin": "claims with a margin of ours",
@@ -32,55 +40,98 @@ def meaning(verdict: str) -> str:
     return OF_STAND_INS.get(verdict, verdict)
 
 
-def of_stand_ins(verdict: str, high_of_all: float, near: bool) -> str:
+@dataclass(frozen=True)
+class Rule:
+    """What the intervals of a contrast are held against.
+
+    bound   a contrast that holds is above it, or (`near`) within it of 0; with a claimed size it is half of the size
+    size    the claimed size, if there is one
+    null    the contrast where there is no effect
+    margin  a contrast closer to `null` has no practical size; 0: each has
+    """
+
+    bound: float = 0.0
+    size: float | None = None
+    null: float = 0.0
+    margin: float = 0.0
+    near: bool = False
+
+
+def of_stand_ins(verdict: str, high_of_all: float, near: bool, null: float = 0.0) -> str:
     """The verdict in the words for stand-ins, by the upper end of the wider interval (NaN where nothing was judged).
 
-    The direction of a contradicted claim is opposite where this whole interval is below 0. Between 0 and the threshold
-    the effect is smaller than claimed, and arms that should be near each other (`near`) are farther apart.
+    The direction of a contradicted claim is opposite where this whole interval is below `null`. Between it and the
+    threshold the effect is smaller than claimed, and arms that should be near each other (`near`) are farther apart.
     """
     if verdict == CONTRADICTED:
-        return APART if near else SMALLER if high_of_all >= 0 else OPPOSITE
+        return APART if near else SMALLER if high_of_all >= null else OPPOSITE
     return {REPRODUCED: SAME, INCONCLUSIVE: UNDECIDED}.get(verdict, verdict)
 
 
-def verdict_of(estimate: Estimate, threshold: float, near: bool) -> str:
-    """The verdict on one contrast. `near`: it should be within the threshold of 0, else above the threshold.
+def verdict_of(estimate: Estimate, rule: Rule) -> str:
+    """The verdict on one contrast (docs/claims.md, Verdicts).
 
     Reproduced if the whole interval lies in the claimed region, contradicted if the whole wider interval lies outside.
+    A claimed size is reproduced where the interval includes it or lies above it, and excludes half of it. The contrast
+    has no practical difference where its wider interval lies within the margin around `null`, and is not judged where
+    its scores leave no room for the claim.
     """
-    low, high = (-threshold, threshold) if near else (threshold, float("inf"))
-    inside = estimate.low >= low and estimate.high <= high if near else estimate.low > low
-    if inside:
-        return REPRODUCED
-    outside = estimate.high_of_all < low or estimate.low_of_all > high
-    return CONTRADICTED if outside else INCONCLUSIVE
+    low, high, low_of_all, high_of_all = estimate.low, estimate.high, estimate.low_of_all, estimate.high_of_all
+    opposite = high_of_all < rule.null
+    if estimate.at_bound or (rule.size is not None and estimate.room < rule.size and not opposite):
+        return AT_BOUND
+    if estimate.identical:
+        return IDENTICAL
+    if rule.near:
+        if -rule.bound <= low and high <= rule.bound:
+            return REPRODUCED
+        return CONTRADICTED if high_of_all < -rule.bound or low_of_all > rule.bound else INCONCLUSIVE
+    small = rule.null - rule.margin < low_of_all and high_of_all < rule.null + rule.margin
+    if small and (rule.size is None or low <= rule.null):
+        return EQUIVALENT
+    least = rule.bound if rule.size is None else rule.size
+    if high_of_all < least:
+        return CONTRADICTED
+    return REPRODUCED if low > rule.bound and (rule.size is None or high >= rule.size) else INCONCLUSIVE
 
 
 def together(verdicts: list[str]) -> str:
     """The verdict on a claim: reproduced if all its contrasts are, contradicted if one is.
 
     The first is an intersection-union test and needs no correction; the second uses the wider intervals of all.
-    Contrasts that did not run, or have no comparison, do not count.
+    After these, one without a practical difference, or one that depends on the part of training, decides. Contrasts
+    that were not judged do not count; where none was, the claim has their reason, if they have one in common.
     """
-    judged = [verdict for verdict in verdicts if verdict not in (NOT_RUN, NOT_COMPARABLE)]
+    judged = [verdict for verdict in verdicts if verdict not in UNJUDGED]
     if not judged:
-        return NOT_COMPARABLE if NOT_COMPARABLE in verdicts else NOT_RUN
-    if CONTRADICTED in judged:
-        return CONTRADICTED
-    return REPRODUCED if set(judged) == {REPRODUCED} else INCONCLUSIVE
+        reasons = set(verdicts) - {NOT_RUN}
+        return NOT_RUN if not reasons else reasons.pop() if len(reasons) == 1 else NOT_COMPARABLE
+    order = (CONTRADICTED, EQUIVALENT, BY_PART, INCONCLUSIVE, REPRODUCED)
+    return next(verdict for verdict in order if verdict in judged)
+
+
+def by_parts(verdicts: list[str]) -> str:
+    """The verdict on a contrast from those with the chosen parts of training (the first) and with other parts.
+
+    A decided verdict stays where every part gives it. Other parts that were not judged do not count.
+    """
+    chosen, others = verdicts[0], [verdict for verdict in verdicts[1:] if verdict not in UNJUDGED]
+    return chosen if chosen not in (REPRODUCED, CONTRADICTED, EQUIVALENT) or set(others) <= {chosen} else BY_PART
 
 
 def p_of_claim(estimates: list[Estimate]) -> float:
     """The two-sided p of a claim's verdict: at most 1 - confidence where it is reproduced or contradicted.
 
     It is the smaller of two: twice the largest one-sided p of the contrasts (intersection-union: it holds everywhere),
-    which needs the p of all, and the smallest joint p (it fails somewhere). NaN where no estimate has a p.
+    which needs the p of all, and the smallest joint p (it fails somewhere, or has no practical size there). NaN where
+    no estimate has a p.
     """
     known = [one for one in estimates if not math.isnan(one.p)]
     if not known:
         return math.nan
     holds = 2 * max(one.p for one in known) if len(known) == len(estimates) else 1.0
-    return min(1.0, holds, min(one.p_of_all for one in known))
+    fails = [p for one in known for p in (one.p_of_all, one.p_equal) if not math.isnan(p)]
+    return min(1.0, holds, *fails)
 
 
 def false_discoveries(p: pd.Series) -> pd.Series:

@@ -111,10 +111,14 @@ class PublishedContrast(Spec):
     model: str | None
     benchmark: str
     terms: tuple[PublishedTerm, ...]
+    of: tuple[str, str | None]  # the model and benchmark by our names
 
 
 class ClaimSpec(Spec):
-    """A claim at the paper's setting or at equal pass@1 (`effort`)."""
+    """A claim at the paper's setting or at equal pass@1 (`effort`).
+
+    `margin` is the smallest difference of practical size, in the unit of its contrasts; 0: there is none.
+    """
 
     paper: str
     short: str
@@ -126,6 +130,9 @@ class ClaimSpec(Spec):
     effort: str
     predicate: str
     threshold: float
+    null: float = 0.0
+    size: float | None = None
+    margin: float = 0.0
     measure: str | None
     reference: str | None
     published: tuple[PublishedContrast, ...]
@@ -138,13 +145,25 @@ class ClaimSpec(Spec):
 
     @property
     def bound(self) -> float:
-        """What a contrast must be above: the threshold, or minus it where the claim says `not_below`."""
-        return -self.threshold if self.predicate == "not_below" else self.threshold
+        """What a contrast must be above: the threshold (minus it with `not_below`), or half of a claimed size."""
+        if self.size is not None:
+            return (self.null + self.size) / 2
+        return self.null + (-self.threshold if self.predicate == "not_below" else self.threshold)
+
+    @property
+    def least(self) -> float:
+        """What a contrast would have to be below for the claim to fail: the claimed size, or `bound`."""
+        return self.bound if self.size is None else self.size
 
     @property
     def near(self) -> bool:
         """Whether contrasts should be within the threshold of 0."""
         return self.predicate == "within"
+
+    @property
+    def directional(self) -> bool:
+        """Whether the claim says that a difference has a sign: then one of no practical size is no such difference."""
+        return self.predicate in ("greater", "ordering", "crossing", "slope", "harder") and not self.threshold
 
 
 # ---- estimates ----------------------------------------------------------------------------------
@@ -168,7 +187,10 @@ class Evidence:
 class Estimate:
     """A contrast's value, its interval, and a wider interval for all contrasts of its claim together.
 
-    `p` is of "the claim does not hold here" (one-sided), `p_of_all` of "it holds here", adjusted for all contrasts.
+    `p` is of "the claim does not hold here" (one-sided), `p_of_all` of "it holds here", adjusted for all contrasts,
+    `p_equal` of "the difference has a practical size", adjusted likewise. `room` is the largest value that the contrast
+    could have with its negative terms as they are. `at_bound` says that all its scores are as high or as low as can be,
+    `identical` that its arms have equal results.
     """
 
     value: float
@@ -181,6 +203,10 @@ class Estimate:
     unit: str
     p: float = float("nan")
     p_of_all: float = float("nan")
+    p_equal: float = float("nan")
+    room: float = float("inf")
+    at_bound: str = ""
+    identical: bool = False
 
 
 @dataclass(frozen=True)
@@ -203,6 +229,8 @@ class ClaimKind:
     evidence   what it reads of a policy on a benchmark
     rows       (claim): the rows of runs that it reads
     published  by measure: a benchmark's column in published tables; empty: they are of pass@k
+    point      (claim): a percent point in the unit of its contrasts; None: they are not of shares of responses
+    variants   (claim): the claim with other parts of training, where the parts are a choice of ours
     """
 
     what: str
@@ -214,3 +242,5 @@ class ClaimKind:
     evidence: Literal["scores", "diversity"] = "scores"
     rows: Callable[[Claim], str] = lambda claim: RUNS
     published: Mapping[str, str] = field(default_factory=dict)
+    point: Callable[[Claim], float | None] = lambda claim: None
+    variants: Callable[[ClaimSpec], list[ClaimSpec]] = lambda claim: []

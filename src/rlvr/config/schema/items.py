@@ -52,6 +52,9 @@ class Claim(Strict):
     (its `up_to_step`). With `since` it has the change: this mean minus that over the part `since`. A claim with
     `each_checkpoint` must hold at each checkpoint of `during` (multiples of `probe.every`), not for the mean over rows:
     a denser grid of the first steps would dominate that.
+
+    `size` is the effect that the paper claims, where it gives one: the value of the contrast, as `threshold` is ours.
+    `null` is its value where there is no effect: 0 of a difference, 1 of a ratio.
     """
 
     name: Name
@@ -74,6 +77,19 @@ class Claim(Strict):
     since: Two | None = None  # for curves: the earlier part whose mean is subtracted
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
+    null: float = 0.0
+    size: float | None = None
+    margin: Annotated[float, Field(ge=0)] | None = None  # a smaller difference has no practical size; null: the paper's
+
+    @model_validator(mode="after")
+    def has_one_size(self):
+        if self.size is None and self.null == 0.0:
+            return self
+        if self.predicate not in ("greater", "slope", "ordering"):
+            raise ValueError(f"{self.predicate} has a threshold; size and null are of greater, ordering and slope")
+        if self.size is not None and (self.threshold or self.size <= self.null):
+            raise ValueError("size: a claimed size is above `null`, and there is no threshold beside it")
+        return self
 
     @model_validator(mode="after")
     def has_what_its_predicate_needs(self):
@@ -115,6 +131,8 @@ class Sides(Strict):
     right: Names = []
     weights: dict[str, float] = {}
     threshold: Annotated[float, Field(ge=0)] = 0.0
+    null: float = 0.0
+    size: float | None = None
 
     @model_validator(mode="after")
     def has_two_sides(self):

@@ -105,6 +105,7 @@ class Paper(Strict):
     figures: dict[Name, ItemConfig] = {}
     core: Core = Core()  # what a scale with `items: core` makes
     first: Core = Core()  # the part of the core that the default target makes
+    margin: Annotated[float, Field(ge=0)] = 0.5  # percent points: a smaller difference has no practical size
     claims: list[Claim] = []
     deviations: list[str] = []
 

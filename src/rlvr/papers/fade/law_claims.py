@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlvr.claims.estimates import SEEDS, Found, estimated, of_benchmarks
+from rlvr.claims.estimates import SEEDS, Found, estimated, identical, of_benchmarks
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
@@ -60,10 +60,12 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
     """Sums of one parameter of each seed's law, with joint bounds. A base policy without seeds stands beside each."""
     found = []
     for contrast in contrasts:
+        by_arm = {term.arm: _parameters(term, claim, inputs.scores) for term in contrast.terms}
         values_S = np.zeros(contrast.seeds)
         for term in contrast.terms:
-            values_S = values_S + term.weight * _parameters(term, claim, inputs.scores)
-        found.append(Found(ScoreCell(values_S[:, None], contrast.model, None), len(values_S), None, SEEDS))
+            values_S = values_S + term.weight * by_arm[term.arm]
+        cell = ScoreCell(values_S[:, None], contrast.model, None)
+        found.append(Found(cell, len(values_S), None, SEEDS, identical=identical(by_arm)))
     return estimated(found, claim)
 
 

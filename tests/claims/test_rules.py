@@ -1,0 +1,267 @@
+"""What a verdict follows from: sizes, practical margins, bounds, equal arms, learning rates and parts of training."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.claims_by_hand import CURVES, claim, described, each_contrast, frame, noisy, of_policies, plain
+
+from rlvr.claims.evaluate import FAILS, HOLDS, evaluate, published, summarise
+from rlvr.claims.verdicts import (
+    AT_BOUND,
+    BY_PART,
+    CONTRADICTED,
+    EQUIVALENT,
+    IDENTICAL,
+    INCONCLUSIVE,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OTHER_RATES,
+    REPRODUCED,
+    Rule,
+    by_parts,
+    of_stand_ins,
+    together,
+    verdict_of,
+)
+from rlvr.config.layouts import Rate
+from rlvr.items.contrast import ClaimSpec, Estimate, Evidence
+from rlvr.statistics.references import Reference
+
+
+def estimate(low: float, high: float, **more) -> Estimate:
+    """One contrast alone: its wider interval is its interval."""
+    return Estimate((low + high) / 2, low, high, low, high, 3, 40, "u", **more)
+
+
+# ---- a claimed size, and a practical margin ----
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "of_others"),
+    [
+        (1.2, 3.0, REPRODUCED, "same direction"),  # includes the size and excludes half of it
+        (2.4, 3.0, REPRODUCED, "same direction"),  # above it
+        (1.0, 3.0, INCONCLUSIVE, "undecided"),  # half of it is included
+        (1.2, 1.9, CONTRADICTED, "smaller than claimed"),
+        (0.1, 0.3, CONTRADICTED, "smaller than claimed"),  # small, but above 0
+        (-0.2, 0.3, EQUIVALENT, EQUIVALENT),
+        (-0.2, 0.6, CONTRADICTED, "smaller than claimed"),  # the margin is 0.5
+        (-0.9, -0.6, CONTRADICTED, "opposite direction"),
+        (-0.3, -0.1, EQUIVALENT, EQUIVALENT),
+    ],
+)
+def test_a_claimed_size_of_two_points(low, high, verdict, of_others):
+    found = verdict_of(estimate(low, high), Rule(bound=1.0, size=2.0, margin=0.5))
+    assert found == verdict and of_stand_ins(found, high, near=False) == of_others
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.1, 0.3, EQUIVALENT),  # surely above 0, and of no practical size
+        (-0.3, -0.1, EQUIVALENT),
+        (0.1, 0.6, REPRODUCED),
+        (-0.6, -0.1, CONTRADICTED),
+        (-0.1, 0.6, INCONCLUSIVE),
+    ],
+)
+def test_a_difference_below_half_a_point_is_no_difference_of_practical_size(low, high, verdict):
+    assert verdict_of(estimate(low, high), Rule(margin=0.5)) == verdict
+    assert verdict_of(estimate(low, high), Rule()) != EQUIVALENT, "without a margin each difference counts"
+
+
+def test_a_factor_is_held_against_its_own_null():
+    """Three times are claimed: 1.06 times are fewer, not the reverse, and 0.8 times are the reverse."""
+    three_times = Rule(bound=2.0, size=3.0, null=1.0, margin=0.5)
+    for (low, high), said in {
+        (1.02, 1.11): "smaller than claimed",
+        (0.7, 0.9): EQUIVALENT,
+        (0.2, 0.4): "opposite",
+    }.items():
+        found = verdict_of(estimate(low, high), three_times)
+        assert of_stand_ins(found, high, near=False, null=1.0).startswith(said)
+    assert verdict_of(estimate(2.1, 3.2), three_times) == REPRODUCED
+
+
+@given(
+    *(st.floats(-20, 20).map(lambda x: round(x, 2)) for _ in range(2)), st.floats(0.1, 10).map(lambda x: round(x, 2))
+)
+def test_laws_of_sizes(one, other, size):
+    low, high = sorted((one, other))
+    found = verdict_of(estimate(low, high), Rule(bound=size / 2, size=size, margin=min(0.5, size / 4)))
+    assert (found == REPRODUCED) == (low > size / 2 and high >= size)
+    assert found != CONTRADICTED or high < size, "an interval that includes the size does not refute it"
+    assert found != EQUIVALENT or -0.5 < low <= 0 <= high + 0.5
+    if low <= size <= high:
+        assert found in (REPRODUCED, INCONCLUSIVE)
+
+
+def with_reference(one: ClaimSpec, value: float) -> tuple[ClaimSpec, Reference]:
+    """The claim, with a published difference of its one contrast."""
+    terms = [{"weight": w, "k": 1, "method": m, "hard": False, "benchmark": "B"} for w, m in ((1.0, "A"), (-1.0, "C"))]
+    contrast = {"says": one.contrasts[0].says, "model": "M", "benchmark": "B", "terms": terms, "of": ("M", "b")}
+    rows = {"model": ["M"] * 2, "method": ["A", "C"], "benchmark": ["B"] * 2, "k": [1, 1], "ci": ""}
+    made = ClaimSpec.model_validate({**one.model_dump(), "published": [contrast]})
+    return made, Reference(pd.DataFrame({**rows, "value": [50 + value, 50.0]}))
+
+
+def test_on_the_papers_models_a_practical_size_is_at_most_a_quarter_of_the_papers_own():
+    """Three seeds of many problems: a difference of 0.4 points that the paper prints is no "no difference"."""
+    generator = np.random.default_rng(3)
+    chance_N = generator.beta(2, 2, 4000)
+    scores = {}
+    for arm, shift in (("left", 0.004), ("right", 0.0)):
+        for seed in (1, 2, 3):
+            correct = np.round(2000 * np.clip(chance_N + shift, 0, 1)).astype(int)
+            made = {"policy": arm, "evaluation": "x", "problem": [f"p{i}" for i in range(4000)], "level": "easy"}
+            scores[f"{arm}{seed}", "x"] = pd.DataFrame({**made, "n": 2000, "correct": correct})
+    one = plain().model_copy(update={"margin": 0.5})
+    (row,) = evaluate(one, Evidence(scores))
+    assert row["verdict"] == EQUIVALENT and 0 < row["low"] < 0.4 and row["p"] <= 0.05
+    assert summarise(one, [row], "laptop")["verdict"] == EQUIVALENT
+    own = each_contrast(one, lambda contrast: {"stand_in": contrast.model})
+    made, reference = with_reference(own, 0.4)
+    assert evaluate(made, Evidence(scores), reference)[0]["verdict"] == REPRODUCED
+    made, reference = with_reference(one, 0.4)
+    assert evaluate(made, Evidence(scores), reference)[0]["verdict"] == EQUIVALENT, (
+        "a stand-in's practical size is ours"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "verdict"), [(2.15, 2.2, HOLDS), (2.14, 2.2, FAILS), (6.38, 6.4, HOLDS), (4.6, 5.0, HOLDS)]
+)
+def test_a_published_size_is_rounded_as_the_paper_rounds_it(value, size, verdict):
+    made, reference = with_reference(plain().model_copy(update={"size": size}), value)
+    assert published(made, reference)["published"] == verdict
+
+
+# ---- what is not judged ----
+
+
+def constant(share: float, arm: str, seed: int) -> pd.DataFrame:
+    return frame(f"{arm}{seed}", np.where(np.arange(60) < share * 60, 4, 0))
+
+
+def test_two_arms_that_trained_one_policy_are_identical_and_decide_nothing():
+    scores = noisy(1)
+    one = plain((1, 4))
+    twins = each_contrast(one, lambda c: {"terms": (c.terms[0], of_policies(c.terms[1], "left1", "left2", "left3"))})
+    rows = evaluate(twins, Evidence(scores))
+    assert [row["verdict"] for row in rows] == [IDENTICAL] * 2
+    assert summarise(twins, rows, "laptop")["verdict"] == IDENTICAL
+    within = twins.model_copy(update={"predicate": "within", "threshold": 1.0})
+    assert evaluate(within, Evidence(scores))[0]["verdict"] == IDENTICAL, "nor are they close to each other"
+    means = [{"step": step, "entropy": 1.0 / (1 + step)} for step in range(1, 11)]
+    (curves,) = described(claim("greater", left="high", right=["low"], measure="probe.entropy"), CURVES)
+    runs = {f"{arm}{s}": means for arm in ("high", "low") for s in (1, 2, 3)}
+    assert evaluate(curves, Evidence({}, runs, {}))[0]["verdict"] == IDENTICAL
+
+
+def test_at_a_ceiling_or_a_floor_there_is_no_room_for_a_difference():
+    one = plain().model_copy(update={"margin": 0.5})
+    for share in (0.0, 1.0):
+        scores = {(f"{arm}{s}", "x"): constant(share, arm, s) for arm in ("left", "right") for s in (1, 2, 3)}
+        (row,) = evaluate(one, Evidence(scores))
+        assert row["verdict"] == AT_BOUND and "all scores are between" in row["reason"]
+    scores = {(f"{a}{s}", "x"): constant(b, a, s) for a, b in (("left", 0.5), ("right", 1.0)) for s in (1, 2, 3)}
+    assert evaluate(one, Evidence(scores))[0]["verdict"] == CONTRADICTED, "one at the ceiling, and the other far below"
+
+
+def test_a_size_that_the_other_arm_leaves_no_room_for_is_not_judged():
+    """95 % are right without the method: nothing can be ten points above; a clear loss is still the opposite."""
+    rule = Rule(bound=5.0, size=10.0, margin=0.5)
+    assert verdict_of(estimate(1.0, 3.0, room=5.0), rule) == AT_BOUND
+    assert verdict_of(estimate(1.0, 3.0, room=12.0), rule) == CONTRADICTED
+    assert verdict_of(estimate(-3.0, -1.0, room=5.0), rule) == CONTRADICTED
+    scores = {}
+    for arm, share in (("left", 58 / 60), ("right", 57 / 60)):
+        scores |= {(f"{arm}{s}", "x"): constant(share, arm, s) for s in (1, 2, 3)}
+    (row,) = evaluate(plain().model_copy(update={"size": 10.0, "margin": 0.5}), Evidence(scores))
+    assert row["verdict"] == AT_BOUND
+
+
+def at_rates(one: ClaimSpec, *rates: float) -> ClaimSpec:
+    def change(contrast):
+        terms = zip(contrast.terms, rates, strict=True)
+        return {
+            "terms": tuple(
+                t.model_copy(update={"rates": (Rate(learning_rate=r, policies=t.policies),)}) for t, r in terms
+            )
+        }
+
+    return each_contrast(one, change)
+
+
+def test_stand_ins_at_different_learning_rates_are_not_judged():
+    scores, one = Evidence(noisy(1, shift=0.4)), plain((1,))
+    assert evaluate(at_rates(one, 1e-5, 0.5e-5), scores)[0]["verdict"] == OTHER_RATES
+    assert evaluate(at_rates(one, 1e-5, 1.067e-5), scores)[0]["verdict"] == REPRODUCED
+    own = each_contrast(at_rates(one, 1e-5, 0.5e-5), lambda contrast: {"stand_in": contrast.model})
+    assert evaluate(own, scores)[0]["verdict"] == REPRODUCED, "the paper's own models train at the paper's own rates"
+
+
+# ---- a part of training that is ours ----
+
+
+def curve_of(values) -> list[dict]:
+    return [{"step": step + 1, "entropy": float(value)} for step, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("late", "verdict"),
+    [
+        ([1.0] * 20, REPRODUCED),  # above at each step
+        ([-3.0] * 12 + [1.0] * 8, BY_PART),  # in the last two fifths only; in the last three fifths below
+    ],
+)
+def test_a_verdict_that_another_part_would_not_give_depends_on_the_part(late, verdict):
+    noise = np.random.default_rng(5)
+    probes = {}
+    for seed in (1, 2, 3):
+        base_T = noise.normal(10, 0.01, 20)
+        probes |= {f"low{seed}": curve_of(base_T), f"high{seed}": curve_of(base_T + late + noise.normal(0, 0.01, 20))}
+    made = claim("greater", left="high", right=["low"], measure="probe.entropy", during=(0.6, 1.0))
+    (one,) = described(made, CURVES)
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert row["verdict"] == verdict
+    assert (row["reason"] == "other parts: reproduced, contradicted") == (verdict == BY_PART)
+    (whole,) = described(made.model_copy(update={"during": (0.0, 1.0)}), CURVES)
+    assert evaluate(whole, Evidence({}, probes, {}))[0]["verdict"] != BY_PART, "no part was chosen"
+
+
+verdicts = st.lists(st.sampled_from([REPRODUCED, CONTRADICTED, INCONCLUSIVE, EQUIVALENT, NOT_COMPARABLE]), min_size=1)
+
+
+@given(verdicts)
+def test_laws_of_parts(several):
+    found = by_parts(several)
+    assert found in (several[0], BY_PART)
+    assert (found == BY_PART) <= (len({*several} - {NOT_COMPARABLE}) > 1)
+    assert by_parts([several[0]] * 3) == several[0]
+
+
+@given(
+    st.lists(
+        st.sampled_from([IDENTICAL, AT_BOUND, OTHER_RATES, NOT_COMPARABLE, NOT_RUN, REPRODUCED, EQUIVALENT, BY_PART])
+    )
+)
+def test_what_was_not_judged_decides_nothing(several):
+    judged = [verdict for verdict in several if verdict in (REPRODUCED, EQUIVALENT, BY_PART)]
+    found = together(several)
+    if judged:
+        assert found == together(judged) and found == min(judged, key=[EQUIVALENT, BY_PART, REPRODUCED].index)
+    else:
+        assert found in {*several, NOT_COMPARABLE, NOT_RUN} and not {found} & {REPRODUCED, INCONCLUSIVE, CONTRADICTED}
+        assert (found == NOT_RUN) == (set(several) <= {NOT_RUN})
+
+
+def test_p_bounds_each_decided_verdict():
+    """An equivalence has a p of its own, so that the correction over all claims counts it."""
+    assert math.isnan(estimate(0, 1).p_equal)
+    (row,) = evaluate(plain().model_copy(update={"margin": 40.0}), Evidence(noisy(2)))
+    assert row["verdict"] == EQUIVALENT and row["p_equal"] <= 0.05
