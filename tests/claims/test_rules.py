@@ -265,3 +265,69 @@ def test_p_bounds_each_decided_verdict():
     assert math.isnan(estimate(0, 1).p_equal)
     (row,) = evaluate(plain().model_copy(update={"margin": 40.0}), Evidence(noisy(2)))
     assert row["verdict"] == EQUIVALENT and row["p_equal"] <= 0.05
+
+
+# ---- claims of several contrasts, of shares, and of levels ----
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "least", "whole"),
+    [
+        ([REPRODUCED, REPRODUCED, CONTRADICTED], 2, REPRODUCED),
+        ([REPRODUCED, INCONCLUSIVE, CONTRADICTED], 2, INCONCLUSIVE),
+        ([REPRODUCED, CONTRADICTED, CONTRADICTED], 2, CONTRADICTED),
+        ([REPRODUCED, AT_BOUND], 2, REPRODUCED),  # of those that were judged
+        ([REPRODUCED, CONTRADICTED], None, CONTRADICTED),
+    ],
+)
+def test_a_claim_of_several_cases_needs_so_many(verdicts, least, whole):
+    assert together(verdicts, least) == whole
+
+
+def test_several_cases_are_each_tested_as_one_of_all():
+    one = plain((1, 2, 4))
+    any_of_them, differ = one.model_copy(update={"at_least": 1}), 0
+    for seed in range(40):
+        scores = Evidence(noisy(seed, shift=0.06))
+        rows = zip(evaluate(one, scores), evaluate(any_of_them, scores), strict=True)
+        for row, other in rows:
+            between = row["low"] > 0 >= row["low_of_all"]
+            assert (row["verdict"] == REPRODUCED) == (row["low"] > 0)
+            assert (other["verdict"] == REPRODUCED) == (row["low_of_all"] > 0)
+            differ += between
+    assert differ, "some contrast is reproduced alone, and not as one of three"
+
+
+def test_a_share_that_is_left_is_the_later_mean_over_the_earlier_one():
+    falls = [*[2.0] * 10, *[0.5] * 10]
+    probes = {f"{arm}{s}": curve_of([v * (1 + s / 1000) for v in falls]) for arm in ("high", "low") for s in (1, 2, 3)}
+    made = claim("not_below", weights={"low": -1.0}, threshold=0.3, measure="probe.entropy")
+    made = made.model_copy(update={"since": (0.0, 0.5), "during": (0.6, 1.0), "relative": True})
+    (one,) = described(made, CURVES)
+    (row,) = evaluate(one, Evidence({}, probes, {}))
+    assert row["estimate"] == pytest.approx(-0.25) and row["verdict"] == REPRODUCED
+    with pytest.raises(ValueError, match="relative: needs `since`"):
+        claim("greater", weights={"low": 1.0}, measure="probe.entropy", relative=True)
+
+
+def test_a_level_of_the_papers_data_is_not_judged_on_stand_ins():
+    one = plain().model_copy(update={"own_models": True})
+    scores = Evidence(noisy(1, shift=0.4))
+    (row,) = evaluate(one, scores)
+    assert row["verdict"] == NOT_COMPARABLE and "own models" in row["reason"]
+    own = each_contrast(one, lambda contrast: {"stand_in": contrast.model})
+    assert evaluate(own, scores)[0]["verdict"] == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": 2.0, "threshold": 1.0}, "no threshold beside it"),
+        ({"size": 1.0, "null": 1.0}, "above `null`"),
+        ({"predicate": "within", "size": 2.0}, "within has a threshold"),
+        ({"predicate": "harder", "null": 1.0}, "harder has a threshold"),
+    ],
+)
+def test_a_size_that_makes_no_sense_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        claim(**{"predicate": "greater", "left": "high", "right": ["low"], **given})

@@ -25,8 +25,20 @@ from rlvr.items.contrast import (
 
 PAPER, EQUAL = "paper's setting", "equal pass@1"
 # Keys of a claim that only some kinds of tables and figures can read (`ClaimKind.reads`).
-OPTIONAL = ("benchmarks", "average", "k", "part", "during", "since", "each_checkpoint")
-SAID = ("says", "place", "of", "over", "predicate", "threshold", "null", "size", "measure")  # keys of a claim
+OPTIONAL = ("benchmarks", "average", "k", "part", "during", "since", "relative", "each_checkpoint")
+OF_CLAIM = (
+    "says",
+    "place",
+    "of",
+    "over",
+    "predicate",
+    "threshold",
+    "null",
+    "size",
+    "measure",
+    "at_least",
+    "own_models",
+)
 QUARTER = 0.25  # of a claimed effect: a smaller difference has no practical size
 LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
@@ -115,7 +127,7 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
         paper=paper,
         short=planned.paper.short,
         claim=claim.name,
-        **claim.model_dump(include=set(SAID)),
+        **claim.model_dump(include=set(OF_CLAIM)),
         margin=_margin(planned, claim, kind),
         effort=effort,
         reference=reference,

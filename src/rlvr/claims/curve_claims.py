@@ -51,6 +51,8 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
         raise ConfigError(f"{place}.measure: 'sooner' needs a measure of probes, not {claim.measure!r}")
     if not claim.each_checkpoint:
         return
+    if claim.relative:
+        raise ConfigError(f"{place}.relative: is of a mean; remove each_checkpoint")
     where = f"{place}.each_checkpoint"
     if claim.predicate == "within":
         raise ConfigError(f"{where}: use the predicate greater or ordering; 'within' is of a mean")
@@ -72,6 +74,7 @@ class Options(Spec):
 
     during: Two
     since: Two | None
+    relative: bool
     up_to_step: int | None
     every: int | None  # checkpoints at multiples of it, each by itself; None: their mean
     hard_levels: tuple[str, ...]
@@ -82,6 +85,7 @@ def options(claim: Claim, item: Item, plan: Plan, paper: str) -> Options:
     return Options(
         during=claim.during,
         since=claim.since,
+        relative=claim.relative,
         up_to_step=item.content.up_to_step,  # type: ignore[attr-defined]
         every=_every(item, plan)[0] if claim.each_checkpoint else None,
         hard_levels=tuple(dict.fromkeys(level for data in sets for level in data.about.hard_levels)),
@@ -104,6 +108,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
         return of_runs(f"{{}}, how much sooner at the latter's last {claim.measure} (share of training)", claim, item)
     changes: dict[tuple[float, ...], str] = {(1.0,): "rise of ", (-1.0,): "fall of "} if claim.since else {}
     change = changes.get(tuple(claim.weights.values()), "change of " if claim.since else "")
+    change = "share left of " if claim.relative else change
     checkpoints = ", lowest of all checkpoints" if claim.each_checkpoint else ""
     found = of_runs(f"{{}}, {change}{curve(str(claim.measure)).name}{checkpoints}", claim, item)
     return [replace(one, says=one.says.removeprefix("− ")) for one in found] if change == "fall of " else found
@@ -183,7 +188,7 @@ def _of_run(rows: list[dict[str, Any]], part: Options, measure: Curve, run: str)
 
     early, late = _mean(within(part.since)) if part.since else 0.0, within(part.during)
     if part.every is None:
-        return {0: _mean(late) - early}
+        return {0: _mean(late) / (early or math.nan) if part.relative else _mean(late) - early}
     return {step: value - early for step, value in late.items() if step % part.every == 0}
 
 
@@ -258,7 +263,7 @@ def _scaled(part: Two, factor: float) -> Two:
 
 CLAIMS = ClaimKind(
     what="a figure of curves",
-    reads=("during", "since", "each_checkpoint"),
+    reads=("during", "since", "relative", "each_checkpoint"),
     check=check,
     contrasts=contrasts,
     estimates=estimates,

@@ -107,7 +107,7 @@ def with_joint_bounds(found: list[Found], claim: ClaimSpec) -> list[Estimate]:
     estimates = []
     for i, (one, own, of_all) in enumerate(zip(found, together.spreads, together.half_widths(), strict=True)):
         half = own.half_width(tail)
-        beyond = abs(own.mean) - claim.bound if claim.near else claim.least - own.mean
+        beyond = abs(own.mean) - claim.bound if claim.near else claim.refuted_below - own.mean
         p = max(own.p_above(-claim.bound), 1 - own.p_above(claim.bound)) if claim.near else own.p_above(claim.bound)
         inside = claim.margin - abs(own.mean - claim.null) if claim.directional else 0.0
         ends = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)

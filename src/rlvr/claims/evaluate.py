@@ -70,6 +70,8 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
             rows.append({**row, "verdict": NOT_RUN})
             continue
         estimate, terms = next(found), contrast.terms
+        if claim.own_models and contrast.stand_in != contrast.model:
+            estimate = NotComparable("a level of the paper's own models and data")
         others = [next(estimates) for estimates in by_variant]
         policies = dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies)
         row["policies"] = " ".join(policies)
@@ -80,7 +82,11 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
         single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
         rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
         rule = _rule(claim, contrast, known.get((contrast.says, contrast.model, contrast.benchmark)))
-        verdicts = [verdict_of(one, rule) for one in (estimate, *others) if isinstance(one, Estimate)]
+        verdicts = [
+            verdict_of(one.of_several if claim.at_least else one, rule)
+            for one in (estimate, *others)
+            if isinstance(one, Estimate)
+        ]
         verdict = OTHER_RATES if _at_other_rates(contrast) else by_parts(verdicts)
         reason = estimate.at_bound or ("other parts: " + ", ".join(verdicts[1:]) if verdict == BY_PART else "")
         rows.append({**row, "verdict": verdict, "reason": reason, **numbers, "learning_rates": ", ".join(rates)})
@@ -121,7 +127,7 @@ def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
     failures = [(contrast, total) for contrast, total in margins if not _holds(claim, total)]
     words = [f"{one.model}, {one.benchmark}: {one.says} = {total:+.1f}" for one, total in failures]
     return {
-        "published": FAILS if failures else HOLDS,
+        "published": FAILS if len(failures) > len(margins) - (claim.at_least or len(margins)) else HOLDS,
         "published_cells": f"{len(margins) - len(failures)} of {len(margins)}",
         "published_exceptions": "; ".join(words),
     }
@@ -168,8 +174,8 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
         margin = -abs(row["estimate"]) if near else row["estimate"]
         return WORST_FIRST.index(of_stand_ins(row["verdict"], row["high_of_all"], near, claim.null)), margin
 
-    decisive = min(judged, key=rank, default={})
-    verdict = together([row["verdict"] for row in rows])
+    decisive = sorted(judged, key=rank)[len(judged) - min(claim.at_least or len(judged), len(judged))] if judged else {}
+    verdict = together([row["verdict"] for row in rows], claim.at_least)
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] != NOT_RUN and row["reason"])
     words = of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near, claim.null)
@@ -186,7 +192,7 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
         **{key: decisive.get(key) for key in ("model", "stand_in", "benchmark", "data", "estimate", "low", "high")},
         **{key: decisive.get(key) for key in ("seeds", "problems", "low_of_all", "high_of_all", "unit")},
         "learning_rates": decisive.get("learning_rates"),
-        "p": p_of_claim([_estimate_of(row) for row in judged]),
+        "p": p_of_claim([_estimate_of(row) for row in judged], claim.at_least),
     }
 
 

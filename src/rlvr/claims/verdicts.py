@@ -27,6 +27,7 @@ JUDGED = (REPRODUCED, INCONCLUSIVE, CONTRADICTED, EQUIVALENT, BY_PART)
 VERDICTS = (REPRODUCED, CONTRADICTED, INCONCLUSIVE, *OF_STAND_INS, EQUIVALENT, BY_PART, *UNJUDGED)
 HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED, BY_PART)
 DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART, EQUIVALENT)
+ORDER = (CONTRADICTED, EQUIVALENT, BY_PART, INCONCLUSIVE, REPRODUCED)  # of contrasts, the worst first
 WORST_FIRST = (OPPOSITE, SMALLER, APART, EQUIVALENT, BY_PART, UNDECIDED, SAME)  # the contrast that decides a claim
 KINDS = {  # whose a claim is: `of` in a paper's file
     "paper": "claims of the paper",
@@ -95,8 +96,8 @@ def verdict_of(estimate: Estimate, rule: Rule) -> str:
     return REPRODUCED if low > rule.bound and (rule.size is None or high >= rule.size) else INCONCLUSIVE
 
 
-def together(verdicts: list[str]) -> str:
-    """The verdict on a claim: reproduced if all its contrasts are, contradicted if one is.
+def together(verdicts: list[str], least: int | None = None) -> str:
+    """The verdict on a claim: reproduced if all its contrasts (or `least`) are, contradicted if too few can be.
 
     The first is an intersection-union test and needs no correction; the second uses the wider intervals of all.
     After these, one without a practical difference, or one that depends on the part of training, decides. Contrasts
@@ -106,8 +107,7 @@ def together(verdicts: list[str]) -> str:
     if not judged:
         reasons = set(verdicts) - {NOT_RUN}
         return NOT_RUN if not reasons else reasons.pop() if len(reasons) == 1 else NOT_COMPARABLE
-    order = (CONTRADICTED, EQUIVALENT, BY_PART, INCONCLUSIVE, REPRODUCED)
-    return next(verdict for verdict in order if verdict in judged)
+    return sorted(judged, key=ORDER.index)[len(judged) - min(least or len(judged), len(judged))]
 
 
 def by_parts(verdicts: list[str]) -> str:
@@ -119,19 +119,22 @@ def by_parts(verdicts: list[str]) -> str:
     return chosen if chosen not in (REPRODUCED, CONTRADICTED, EQUIVALENT) or set(others) <= {chosen} else BY_PART
 
 
-def p_of_claim(estimates: list[Estimate]) -> float:
+def p_of_claim(estimates: list[Estimate], least: int | None = None) -> float:
     """The two-sided p of a claim's verdict: at most 1 - confidence where it is reproduced or contradicted.
 
     It is the smaller of two: twice the largest one-sided p of the contrasts (intersection-union: it holds everywhere),
-    which needs the p of all, and the smallest joint p (it fails somewhere, or has no practical size there). NaN where
-    no estimate has a p.
+    which needs the p of all, and the smallest joint p (it fails somewhere, or has no practical size there). Where only
+    `least` must hold, these are the p of the last one that must, times the number that it could be, and of the first
+    that must not fail. NaN where no estimate has a p.
     """
     known = [one for one in estimates if not math.isnan(one.p)]
     if not known:
         return math.nan
-    holds = 2 * max(one.p for one in known) if len(known) == len(estimates) else 1.0
-    fails = [p for one in known for p in (one.p_of_all, one.p_equal) if not math.isnan(p)]
-    return min(1.0, holds, *fails)
+    must = min(least or len(estimates), len(estimates))  # this many hold, or one more than the others fail
+    others = len(estimates) - must
+    holds = 2 * (others + 1) * sorted(one.p for one in known)[must - 1] if len(known) == len(estimates) else 1.0
+    fails = sorted(min((p for p in (one.p_of_all, one.p_equal) if not math.isnan(p)), default=1.0) for one in known)
+    return min(1.0, holds, *fails[others : others + 1])
 
 
 def false_discoveries(p: pd.Series) -> pd.Series:

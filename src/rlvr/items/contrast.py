@@ -7,7 +7,7 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rlvr.config.layouts import Rate, Spec
@@ -133,6 +133,8 @@ class ClaimSpec(Spec):
     null: float = 0.0
     size: float | None = None
     margin: float = 0.0
+    at_least: int | None = None
+    own_models: bool = False
     measure: str | None
     reference: str | None
     published: tuple[PublishedContrast, ...]
@@ -151,7 +153,7 @@ class ClaimSpec(Spec):
         return self.null + (-self.threshold if self.predicate == "not_below" else self.threshold)
 
     @property
-    def least(self) -> float:
+    def refuted_below(self) -> float:
         """What a contrast would have to be below for the claim to fail: the claimed size, or `bound`."""
         return self.bound if self.size is None else self.size
 
@@ -207,6 +209,11 @@ class Estimate:
     room: float = float("inf")
     at_bound: str = ""
     identical: bool = False
+
+    @property
+    def of_several(self) -> Estimate:
+        """With the wider interval as its own: where any of several contrasts may hold, each is tested as one of all."""
+        return replace(self, low=self.low_of_all, high=self.high_of_all)
 
 
 @dataclass(frozen=True)

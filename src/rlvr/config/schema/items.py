@@ -54,7 +54,9 @@ class Claim(Strict):
     a denser grid of the first steps would dominate that.
 
     `size` is the effect that the paper claims, where it gives one: the value of the contrast, as `threshold` is ours.
-    `null` is its value where there is no effect: 0 of a difference, 1 of a ratio.
+    `null` is its value where there is no effect: 0 of a difference, 1 of a ratio. With `at_least` the claim holds where
+    so many of its contrasts do ("in several cases"). A level that follows from the paper's own data (`own_models`) is
+    not judged on stand-ins.
     """
 
     name: Name
@@ -75,11 +77,14 @@ class Claim(Strict):
     part: str | None = None  # for a table of measures of runs: the part of training; default: its end
     during: Two = (0.0, 1.0)  # for curves: the part of the training steps that is averaged
     since: Two | None = None  # for curves: the earlier part whose mean is subtracted
+    relative: bool = False  # for curves with `since`: the share of the earlier mean that is left, not the difference
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
     null: float = 0.0
     size: float | None = None
     margin: Annotated[float, Field(ge=0)] | None = None  # a smaller difference has no practical size; null: the paper's
+    at_least: Positive | None = None  # contrasts that must hold; null: all
+    own_models: bool = False
 
     @model_validator(mode="after")
     def has_one_size(self):
@@ -114,6 +119,8 @@ class Claim(Strict):
     @model_validator(mode="after")
     def has_parts_in_order(self):
         parts = [*(self.since or ()), *self.during]
+        if self.relative and self.since is None:
+            raise ValueError("relative: needs `since`, the earlier part that the measure is a share of")
         if parts != sorted(parts):
             raise ValueError("during: a part of the steps ends after its start, and begins after `since` has ended")
         return self
@@ -154,6 +161,17 @@ class Whole(Strict):
         return self
 
 
-PART_OF_A_CLAIM = ("models", "benchmarks", "average", "k", "measure", "part", "during", "since", "each_checkpoint")
+PART_OF_A_CLAIM = (
+    "models",
+    "benchmarks",
+    "average",
+    "k",
+    "measure",
+    "part",
+    "during",
+    "since",
+    "relative",
+    "each_checkpoint",
+)
 _OF_CLAIM: Any = {key: (Claim.model_fields[key].annotation, Claim.model_fields[key]) for key in PART_OF_A_CLAIM}
 Over = create_model("Over", __base__=Whole, __doc__="A table or figure, or a part of it.", **_OF_CLAIM)
