@@ -63,8 +63,13 @@ def solve_rates(curve: Curve, problems: int) -> Array:
     def rates(odds_P: Array) -> Array:
         return 1 / (1 + np.exp(-np.clip(hats_NP @ odds_P, -30, 30)))
 
+    def slopes(odds_P: Array) -> Array:
+        wrong_N1 = 1 - rates(odds_P)[:, None]
+        by_odds_NK = 100 * ks * wrong_N1**ks * (1 - wrong_N1) / problems
+        return np.concatenate([by_odds_NK.T @ hats_NP, SMOOTH * np.diff(np.eye(PARTS), 2, axis=0)])
+
     middle = np.log(values_K[0] + 0.5) - np.log(100.5 - values_K[0])
-    found = least_squares(misses, middle + np.linspace(-4, 4, PARTS), max_nfev=400)
+    found = least_squares(misses, middle + np.linspace(-4, 4, PARTS), jac=slopes, max_nfev=400)
     return rates(found.x)
 
 
@@ -132,7 +137,8 @@ class Truth:
 
     def _known(self, claim: ClaimSpec) -> bool:
         cells = {(t.policies[0], t.on): t.at_k for c in claim.contrasts for t in c.terms}
-        return bool(claim.published) and all(k in self._curves.get(cell, {}) for cell, k in cells.items())
+        whole = all(term.levels is None for contrast in claim.contrasts for term in contrast.terms)
+        return whole and bool(claim.published) and all(k in self._curves.get(cell, {}) for cell, k in cells.items())
 
     def _problems(self, evaluation: str) -> int:
         data: Any = self._plan.evaluations[evaluation].data
@@ -213,17 +219,14 @@ def replicate(truth: Truth, draws: Iterable[int], names: Sequence[str] = ()) -> 
     lie where the claim says, by Bonferroni's bound.
     """
     own = [one for one in truth.own if not names or one.claim.claim in names]
-    found = [_Counts(one) for one in own]
+    found = [(_Counts(one), truth.null(one.claim)) for one in own]
     for draw in draws:
         scores = truth.scores(draw)
-        for counts in found:
+        for counts, null in found:
             claim, reference = counts.own.claim, counts.own.reference
-            counts.rows.append(rows := evaluate(claim, Evidence(scores), reference))
-            counts.verdicts[summarise(claim, rows, "paper")["verdict"]] += 1
-            at_null = truth.scores(draw, cells(claim), truth.null(claim))
-            verdict = summarise(claim, evaluate(claim, Evidence(at_null), reference), "paper")["verdict"]
-            counts.at_null += verdict == REPRODUCED
-    return pd.DataFrame([counts.row() for counts in found])
+            at_null = truth.scores(draw, cells(claim), null)
+            counts.add(*(evaluate(claim, Evidence(made), reference) for made in (scores, at_null)))
+    return pd.DataFrame([counts.row() for counts, _ in found])
 
 
 def cells(claim: ClaimSpec) -> list[Cell]:
@@ -239,6 +242,12 @@ class _Counts:
     verdicts: Counter = field(default_factory=Counter)
     rows: list[list[dict[str, Any]]] = field(default_factory=list)
     at_null: int = 0
+
+    def add(self, rows: list[dict[str, Any]], at_null: list[dict[str, Any]]) -> None:
+        claim = self.own.claim
+        self.rows.append(rows)
+        self.verdicts[summarise(claim, rows, "paper")["verdict"]] += 1
+        self.at_null += summarise(claim, at_null, "paper")["verdict"] == REPRODUCED
 
     def row(self) -> dict[str, Any]:
         claim = self.own.claim
