@@ -133,7 +133,7 @@ def test_claims_of_lens_in_its_own_tables(at_paper_scale):
     assert mixed["published_exceptions"].endswith("@4 against @1 = -0.5")
     cells = {"all_k": "10 of 10", "all_k_numina": "10 of 10", "larger_k_numina": "4 of 4", "pass_16": "2 of 2"}
     cells |= {"mixed_helps": "5 of 5", "negative_helps": "5 of 5", "negative_most": "1 of 1", "both_at_1": "2 of 2"}
-    cells |= {"negative_nearly_all": "5 of 5"}
+    cells |= {"negative_nearly_all": "5 of 5", "negative_groups_early": "1 of 1", "negative_groups_remain": "1 of 1"}
     assert those_that(found, HOLDS) == cells
     assert found["hard_more"]["published"] == SILENT
 

@@ -76,14 +76,14 @@ def test_a_difference_below_half_a_point_is_no_difference_of_practical_size(low,
 
 def test_a_factor_is_held_against_its_own_null():
     """Three times are claimed: 1.06 times are fewer, not the reverse, and 0.8 times are the reverse."""
-    three_times = Rule(bound=2.0, size=3.0, null=1.0, margin=0.5)
+    three_times = Rule(bound=2.0, size=3.0, no_effect=1.0, margin=0.5)
     for (low, high), said in {
         (1.02, 1.11): "smaller than claimed",
         (0.7, 0.9): EQUIVALENT,
         (0.2, 0.4): "opposite",
     }.items():
         found = verdict_of(estimate(low, high), three_times)
-        assert of_stand_ins(found, high, near=False, null=1.0).startswith(said)
+        assert of_stand_ins(found, high, near=False, no_effect=1.0).startswith(said)
     assert verdict_of(estimate(2.1, 3.2), three_times) == REPRODUCED
 
 
@@ -323,9 +323,9 @@ def test_a_level_of_the_papers_data_is_not_judged_on_stand_ins():
     ("given", "message"),
     [
         ({"size": 2.0, "threshold": 1.0}, "no threshold beside it"),
-        ({"size": 1.0, "null": 1.0}, "above `null`"),
+        ({"size": 1.0, "no_effect": 1.0}, "above `no_effect`"),
         ({"predicate": "within", "size": 2.0}, "within has a threshold"),
-        ({"predicate": "harder", "null": 1.0}, "harder has a threshold"),
+        ({"predicate": "harder", "no_effect": 1.0}, "harder has a threshold"),
     ],
 )
 def test_a_size_that_makes_no_sense_is_refused(given, message):

@@ -33,7 +33,7 @@ OF_CLAIM = (
     "over",
     "predicate",
     "threshold",
-    "null",
+    "no_effect",
     "size",
     "measure",
     "at_least",
@@ -75,6 +75,8 @@ def check(claim: Claim, plan: Plan, planned: PaperPlan, place: str) -> None:
     arms = {cell.row.arm for cell in item.cells}
     for arm in dict.fromkeys(term.arm for contrast in all_contrasts for term in contrast.terms):
         look_up(arms, arm, "arm", f"{place} (over {claim.over})")
+    for arm in claim.published:
+        look_up(arms, arm, "arm", f"{place}.published")
     if not all_contrasts:
         raise ConfigError(f"{place}: has no contrast over {claim.over}: no model, benchmark or k is left")
 
@@ -148,7 +150,7 @@ def _margin(planned: PaperPlan, claim: Claim, kind: ClaimKind) -> float:
     point = kind.point(claim)
     margins = [] if point is None else [planned.paper.margin * point]
     if claim.size is not None:
-        margins.append(QUARTER * (claim.size - claim.null))
+        margins.append(QUARTER * (claim.size - claim.no_effect))
     return min(margins, default=0.0)
 
 
@@ -250,6 +252,8 @@ def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source:
 
 def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None, list[PublishedContrast]]:
     """The paper's table and the contrasts in it: with its names of models, benchmarks and methods, and all its k."""
+    if claim.published:
+        return None, _in_the_claim(claim, item)
     reference = getattr(item.content, "reference", None)
     columns = _kind(item).published  # by measure, where the table is not of pass@k
     if reference is None or getattr(item.content, "hard_levels", False) or (columns and claim.measure not in columns):
@@ -275,6 +279,23 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None
             of=(contrast.model, contrast.benchmark),
         )
         for contrast in every
+    ]
+
+
+def _in_the_claim(claim: Claim, item: Item) -> list[PublishedContrast]:
+    """The contrasts of numbers that the claim itself has, of the first model: a paper's text names one."""
+    every = contrasts(claim, item)
+    return [
+        PublishedContrast(
+            says=contrast.says,
+            model=None,
+            benchmark="",
+            terms=(),
+            of=(contrast.model, contrast.benchmark),
+            value=sum(term.weight * claim.published[term.arm] for term in contrast.terms),
+        )
+        for contrast in every
+        if contrast.model == every[0].model and all(term.arm in claim.published for term in contrast.terms)
     ]
 
 

@@ -109,7 +109,7 @@ def with_joint_bounds(found: list[Found], claim: ClaimSpec) -> list[Estimate]:
         half = own.half_width(tail)
         beyond = abs(own.mean) - claim.bound if claim.near else claim.refuted_below - own.mean
         p = max(own.p_above(-claim.bound), 1 - own.p_above(claim.bound)) if claim.near else own.p_above(claim.bound)
-        inside = claim.margin - abs(own.mean - claim.null) if claim.directional else 0.0
+        inside = claim.margin - abs(own.mean - claim.no_effect) if claim.directional else 0.0
         ends = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
         low, high, low_of_all, high_of_all = (float(end) for end in np.clip(ends, *one.possible))
         p_of_all, p_equal = together.p(i, beyond), together.p(i, inside)

@@ -41,7 +41,20 @@ from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
-SHOWN = ("paper", "short", "claim", "says", "place", "of", "over", "effort", "predicate", "threshold", "null", "size")
+SHOWN = (
+    "paper",
+    "short",
+    "claim",
+    "says",
+    "place",
+    "of",
+    "over",
+    "effort",
+    "predicate",
+    "threshold",
+    "no_effect",
+    "size",
+)
 ESTIMATED = ("low", "high", "low_of_all", "high_of_all", "p", "p_of_all", "p_equal", "seeds", "problems", "unit")
 ROUNDED = 1e-9  # equal printed values are a tie
 BOUNDS = (0.0, 100.0)  # of printed values
@@ -96,9 +109,9 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
 def _rule(claim: ClaimSpec, contrast: ContrastSpec, published: float | None) -> Rule:
     """What the contrast is held against; `published` is the paper's own value of it."""
     margin = claim.margin if claim.directional else 0.0
-    if published is not None and contrast.stand_in == contrast.model and published > claim.null:
-        margin = min(margin, QUARTER * (published - claim.null))
-    return Rule(claim.bound, claim.size, claim.null, margin, claim.near)
+    if published is not None and contrast.stand_in == contrast.model and published > claim.no_effect:
+        margin = min(margin, QUARTER * (published - claim.no_effect))
+    return Rule(claim.bound, claim.size, claim.no_effect, margin, claim.near)
 
 
 def _at_other_rates(contrast: ContrastSpec) -> bool:
@@ -125,7 +138,7 @@ def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
     failures = [(contrast, total) for contrast, total in margins if not _holds(claim, total)]
-    words = [f"{one.model}, {one.benchmark}: {one.says} = {total:+.1f}" for one, total in failures]
+    words = [f"{_named(one)}{one.says} = {total:+.1f}" for one, total in failures]
     return {
         "published": FAILS if len(failures) > len(margins) - (claim.at_least or len(margins)) else HOLDS,
         "published_cells": f"{len(margins) - len(failures)} of {len(margins)}",
@@ -133,9 +146,13 @@ def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
     }
 
 
+def _named(contrast: PublishedContrast) -> str:
+    return f"{contrast.model}, {contrast.benchmark}: " if contrast.terms else ""
+
+
 def _margins(claim: ClaimSpec, reference: Reference | None) -> list[tuple[PublishedContrast, float]]:
     """The contrasts of the paper's table whose values it gives, each with its value."""
-    found = []
+    found = [(contrast, contrast.value) for contrast in claim.published if contrast.value is not None]
     for contrast in claim.published if reference is not None else ():
         values = [_published_value(reference, contrast, term) for term in contrast.terms]
         known = [value for value in values if value is not None]
@@ -172,13 +189,13 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
 
     def rank(row: dict[str, Any]) -> tuple[int, float]:
         margin = -abs(row["estimate"]) if near else row["estimate"]
-        return WORST_FIRST.index(of_stand_ins(row["verdict"], row["high_of_all"], near, claim.null)), margin
+        return WORST_FIRST.index(of_stand_ins(row["verdict"], row["high_of_all"], near, claim.no_effect)), margin
 
     decisive = sorted(judged, key=rank)[len(judged) - min(claim.at_least or len(judged), len(judged))] if judged else {}
     verdict = together([row["verdict"] for row in rows], claim.at_least)
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] != NOT_RUN and row["reason"])
-    words = of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near, claim.null)
+    words = of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near, claim.no_effect)
     return {
         "scale": scale,
         **claim.model_dump(include=set(SHOWN)),

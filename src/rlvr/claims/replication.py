@@ -176,7 +176,7 @@ class Truth:
                 found[policy, cell[1]] = pd.DataFrame({**made, "level": ""})
         return found
 
-    def null(self, claim: ClaimSpec) -> Callable[[Cell], Array]:
+    def without_effect(self, claim: ClaimSpec) -> Callable[[Cell], Array]:
         """Solve rates of a world in which the claim is false, as nearly true as can be.
 
         All arms of an evaluation have the rates of the claim's last arm on it. Where arms should be near each other, or
@@ -219,7 +219,7 @@ def replicate(truth: Truth, draws: Iterable[int], names: Sequence[str] = ()) -> 
     lie where the claim says, by Bonferroni's bound.
     """
     own = [one for one in truth.own if not names or one.claim.claim in names]
-    found = [(_Counts(one), truth.null(one.claim)) for one in own]
+    found = [(_Counts(one), truth.without_effect(one.claim)) for one in own]
     for draw in draws:
         scores = truth.scores(draw)
         for counts, null in found:

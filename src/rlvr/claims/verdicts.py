@@ -47,25 +47,25 @@ class Rule:
 
     bound   a contrast that holds is above it, or (`near`) within it of 0; with a claimed size it is half of the size
     size    the claimed size, if there is one
-    null    the contrast where there is no effect
-    margin  a contrast closer to `null` has no practical size; 0: each has
+    no_effect  the contrast where there is no effect
+    margin  a contrast closer to `no_effect` has no practical size; 0: each has
     """
 
     bound: float = 0.0
     size: float | None = None
-    null: float = 0.0
+    no_effect: float = 0.0
     margin: float = 0.0
     near: bool = False
 
 
-def of_stand_ins(verdict: str, high_of_all: float, near: bool, null: float = 0.0) -> str:
+def of_stand_ins(verdict: str, high_of_all: float, near: bool, no_effect: float = 0.0) -> str:
     """The verdict in the words for stand-ins, by the upper end of the wider interval (NaN where nothing was judged).
 
-    The direction of a contradicted claim is opposite where this whole interval is below `null`. Between it and the
+    The direction of a contradicted claim is opposite where this whole interval is below `no_effect`. Between it and the
     threshold the effect is smaller than claimed, and arms that should be near each other (`near`) are farther apart.
     """
     if verdict == CONTRADICTED:
-        return APART if near else SMALLER if high_of_all >= null else OPPOSITE
+        return APART if near else SMALLER if high_of_all >= no_effect else OPPOSITE
     return {REPRODUCED: SAME, INCONCLUSIVE: UNDECIDED}.get(verdict, verdict)
 
 
@@ -74,11 +74,11 @@ def verdict_of(estimate: Estimate, rule: Rule) -> str:
 
     Reproduced if the whole interval lies in the claimed region, contradicted if the whole wider interval lies outside.
     A claimed size is reproduced where the interval includes it or lies above it, and excludes half of it. The contrast
-    has no practical difference where its wider interval lies within the margin around `null`, and is not judged where
-    its scores leave no room for the claim.
+    has no practical difference where its wider interval lies within the margin around `no_effect`, and is not judged
+    where its scores leave no room for the claim.
     """
     low, high, low_of_all, high_of_all = estimate.low, estimate.high, estimate.low_of_all, estimate.high_of_all
-    opposite = high_of_all < rule.null
+    opposite = high_of_all < rule.no_effect
     if estimate.at_bound or (rule.size is not None and estimate.room < rule.size and not opposite):
         return AT_BOUND
     if estimate.identical:
@@ -87,8 +87,8 @@ def verdict_of(estimate: Estimate, rule: Rule) -> str:
         if -rule.bound <= low and high <= rule.bound:
             return REPRODUCED
         return CONTRADICTED if high_of_all < -rule.bound or low_of_all > rule.bound else INCONCLUSIVE
-    small = rule.null - rule.margin < low_of_all and high_of_all < rule.null + rule.margin
-    if small and (rule.size is None or low <= rule.null):
+    small = rule.no_effect - rule.margin < low_of_all and high_of_all < rule.no_effect + rule.margin
+    if small and (rule.size is None or low <= rule.no_effect):
         return EQUIVALENT
     least = rule.bound if rule.size is None else rule.size
     if high_of_all < least:

@@ -17,7 +17,7 @@ PREDICATES = get_args(Claim.model_fields["predicate"].annotation)
 SWAPPED = {"less": "greater", "not_above": "not_below", "shrinks": "slope", "falls_below": "crossing"}
 CHANGES = {"rises": 1.0, "falls": -1.0}  # of one arm, from the part `since` to the part `during`
 WORDS = (*PREDICATES, *SWAPPED, *CHANGES)
-KEYS = ("name", "says", "place", "of", "over", "margin", "at_least", "own_models", *WORDS)
+KEYS = ("name", "says", "place", "of", "over", "margin", "at_least", "own_models", "published", *WORDS)
 EACH = "each"
 
 
@@ -100,7 +100,7 @@ def _sides(place: Layer, word: str) -> dict[str, Any]:
         raise ConfigError(f"{place.place()}: must be a mapping with left and right, or with weights (got {value!r})")
     sides = validate(Sides, [place])
     compared = _compared(sides, place, word in SWAPPED)
-    sizes = {"threshold": sides.threshold, "null": sides.null, "size": sides.size}
+    sizes = {"threshold": sides.threshold, "no_effect": sides.no_effect, "size": sides.size}
     return {"predicate": SWAPPED.get(word, word), **sizes, **compared}
 
 

@@ -112,6 +112,7 @@ class PublishedContrast(Spec):
     benchmark: str
     terms: tuple[PublishedTerm, ...]
     of: tuple[str, str | None]  # the model and benchmark by our names
+    value: float | None = None  # where the claim itself has the numbers
 
 
 class ClaimSpec(Spec):
@@ -130,7 +131,7 @@ class ClaimSpec(Spec):
     effort: str
     predicate: str
     threshold: float
-    null: float = 0.0
+    no_effect: float = 0.0
     size: float | None = None
     margin: float = 0.0
     at_least: int | None = None
@@ -149,8 +150,8 @@ class ClaimSpec(Spec):
     def bound(self) -> float:
         """What a contrast must be above: the threshold (minus it with `not_below`), or half of a claimed size."""
         if self.size is not None:
-            return (self.null + self.size) / 2
-        return self.null + (-self.threshold if self.predicate == "not_below" else self.threshold)
+            return (self.no_effect + self.size) / 2
+        return self.no_effect + (-self.threshold if self.predicate == "not_below" else self.threshold)
 
     @property
     def refuted_below(self) -> float:

@@ -6,7 +6,7 @@ from conftest import ROOT
 from scipy import stats
 
 from rlvr.claims import contrasts
-from rlvr.claims.evaluate import evaluate
+from rlvr.claims.evaluate import evaluate, summarise
 from rlvr.claims.verdicts import CONTRADICTED, NOT_COMPARABLE, REPRODUCED, meaning
 from rlvr.config.layers import ConfigError
 from rlvr.items import kind_of
@@ -46,9 +46,14 @@ def test_correct_responses_are_three_times_as_correlated(plan):
     one = laid(plan, "correct_more_correlated")
     names, rights = runs(one, "mean"), np.linspace(0.3, 0.4, 8)
     row = of_hidden(one, {run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)})
-    expected = stats.t.interval(0.95, 7, rights.mean() - 0.3, stats.sem(rights))
-    assert (row["estimate"], row["low"], row["high"]) == pytest.approx((0.05, *expected))
+    expected = stats.t.interval(0.95, 7, rights.mean() / 0.1, stats.sem(rights) / 0.1)
+    assert (row["estimate"], row["low"], row["high"]) == pytest.approx((3.5, *expected))
     assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == 8
+    fewer = of_hidden(one, {run: hidden(0.106 + d / 100, 0.1) for run, d in zip(names, rights, strict=True)})
+    assert fewer["verdict"] == CONTRADICTED and fewer["high_of_all"] > 1, (
+        "1.1 times: smaller than claimed, not opposite"
+    )
+    assert summarise(one, [fewer], "laptop")["verdict"] == "smaller than claimed"
     needed = contrasts.needs([one])
     assert needed.measured == {"hidden": names} and not (needed.runs or needed.scores)
     row = of_hidden(one, {run: hidden(None if run == names[3] else 0.3, 0.1) for run in names})
@@ -91,3 +96,25 @@ def test_a_claim_about_a_part_is_checked(plan):
     ):
         with pytest.raises(ConfigError, match=message):
             kind_of(item).claims.check(claim.model_copy(update=change), item, config, plan, "x")
+
+
+def test_entropy_that_is_correlated_over_methods_or_is_not():
+    """Arms with entropy 1, 2, 3, ... at the end: ratios in the same order, learning speeds in the reverse."""
+
+    def rows(one: ClaimSpec, speeds) -> Evidence:
+        probes, metrics = {}, {}
+        for place, term in enumerate(one.contrasts[0].terms):
+            for run in term.policies:
+                masses = {"positive_mass": 0.1 * (place + 1), "negative_mass": 0.1, "pass_rate": 0.5}
+                metrics[run] = [{"step": step, "entropy": place + 1.0, **masses} for step in (1, 2)]
+                solved = [0, round(32 * speeds[place])]
+                probes[run] = [{"step": step, "solve_rates": [32 - c, *[0] * 31, c]} for step, c in enumerate(solved)]
+        return Evidence(probes=probes, metrics=metrics)
+
+    plan = make_plan(ROOT, "full-short", ["fade"])
+    follows, speed = laid(plan, "entropy_and_ratio"), laid(plan, "entropy_and_speed")
+    falling = np.linspace(1, 0, len(follows.contrasts[0].terms))
+    (row,) = evaluate(follows, rows(follows, falling))
+    assert row["estimate"] == pytest.approx(1.0) and "Spearman" not in row["says"]
+    (row,) = evaluate(speed, rows(speed, falling))
+    assert row["estimate"] == pytest.approx(-1.0) and meaning(row["verdict"]) == CONTRADICTED

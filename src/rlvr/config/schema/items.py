@@ -54,9 +54,9 @@ class Claim(Strict):
     a denser grid of the first steps would dominate that.
 
     `size` is the effect that the paper claims, where it gives one: the value of the contrast, as `threshold` is ours.
-    `null` is its value where there is no effect: 0 of a difference, 1 of a ratio. With `at_least` the claim holds where
-    so many of its contrasts do ("in several cases"). A level that follows from the paper's own data (`own_models`) is
-    not judged on stand-ins.
+    `no_effect` is the contrast's value where there is no effect: 0 of a difference, 1 of a ratio. With `at_least` the
+    claim holds where so many of its contrasts do ("in several cases"). A level that follows from the paper's own data
+    (`own_models`) is not judged on stand-ins.
     """
 
     name: Name
@@ -80,20 +80,21 @@ class Claim(Strict):
     relative: bool = False  # for curves with `since`: the share of the earlier mean that is left, not the difference
     each_checkpoint: bool = False  # for curves: every checkpoint of the part, not its mean
     threshold: Annotated[float, Field(ge=0)] = 0.0  # percent points, or the curve's unit
-    null: float = 0.0
+    no_effect: float = 0.0
     size: float | None = None
     margin: Annotated[float, Field(ge=0)] | None = None  # a smaller difference has no practical size; null: the paper's
     at_least: Positive | None = None  # contrasts that must hold; null: all
     own_models: bool = False
+    published: dict[str, float] = {}  # arm -> the paper's number, where no table of it has the measure
 
     @model_validator(mode="after")
     def has_one_size(self):
-        if self.size is None and self.null == 0.0:
+        if self.size is None and self.no_effect == 0.0:
             return self
         if self.predicate not in ("greater", "slope", "ordering"):
-            raise ValueError(f"{self.predicate} has a threshold; size and null are of greater, ordering and slope")
-        if self.size is not None and (self.threshold or self.size <= self.null):
-            raise ValueError("size: a claimed size is above `null`, and there is no threshold beside it")
+            raise ValueError(f"{self.predicate} has a threshold; size and no_effect are of greater, ordering and slope")
+        if self.size is not None and (self.threshold or self.size <= self.no_effect):
+            raise ValueError("size: a claimed size is above `no_effect`, and there is no threshold beside it")
         return self
 
     @model_validator(mode="after")
@@ -138,7 +139,7 @@ class Sides(Strict):
     right: Names = []
     weights: dict[str, float] = {}
     threshold: Annotated[float, Field(ge=0)] = 0.0
-    null: float = 0.0
+    no_effect: float = 0.0
     size: float | None = None
 
     @model_validator(mode="after")

@@ -1,14 +1,22 @@
 """Entropy at the end of training against the ratio of the weights' masses, and against held-out pass@k and learning
 speed, over methods (FADE, Figure 4)."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from rlvr.config.measures import CORRELATION, METRICS
+from rlvr.claims.estimates import SEEDS, Found, estimated, of_runs
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.measures import CORRELATION, METRICS, PROBE
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.items import Claim
 from rlvr.figures import _curves_of_counts, _training
 from rlvr.figures._looks import looks
 from rlvr.figures._panels import Figure, error_bars, grid, legend
+from rlvr.items.contrast import ClaimKind, ClaimSpec, ContrastSpec, Estimate, Evidence, NotComparable
 from rlvr.items.rows import mean_of_seeds
+from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import RunRows, cell_columns, in_range, value_of
 
@@ -117,4 +125,41 @@ def draw(layout: _training.TrainingLayout, frames: list[pd.DataFrame]) -> Figure
     return figure
 
 
-FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION)
+# ---- claims ----------------------------------------------------------------------------------------
+
+STRENGTH = "strength of the "  # the absolute value of a correlation
+MEASURES = {f"{prefix}correlation with {name}": name for name in AGAINST for prefix in ("", STRENGTH)}
+
+
+def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
+    """Raises ConfigError where a claim is not of a correlation over three arms or more, each with the same weight."""
+    look_up(MEASURES, claim.measure or "", "measure", f"{place}.measure")
+    if claim.predicate not in ("greater", "not_below") or len(claim.weights) < 3 or len({*claim.weights.values()}) > 1:
+        raise ConfigError(f"{place}: a correlation is over arms: `weights` with three or more, all 1 (or all -1)")
+
+
+def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
+    """Spearman's correlation of entropy and another measure over a claim's arms, with Student's t over seeds."""
+    measure, found = str(claim.measure), []
+    for contrast in contrasts:
+        runs = RunRows({run: {PROBE: inputs.probes[run], METRICS: rows} for run, rows in inputs.metrics.items()})
+        by_arm = [[_of_run(runs, run, None) for run in term.policies] for term in contrast.terms]
+        pairs = [[(one[MEASURES[measure]], one["entropy"]) for one in arms] for arms in zip(*by_arm, strict=False)]
+        rho_S = np.array([_spearman(of_seed) for of_seed in pairs])
+        if not np.isfinite(rho_S).all():
+            found.append(NotComparable("all arms have one value, or an arm has none"))
+            continue
+        rho_S = np.sign(contrast.terms[0].weight) * (np.abs(rho_S) if measure.startswith(STRENGTH) else rho_S)
+        cell = ScoreCell(rho_S[:, None], contrast.model, None)
+        found.append(Found(cell, len(rho_S), None, SEEDS, CORRELATION))
+    return estimated(found, claim)
+
+
+CLAIMS = ClaimKind(
+    what="a figure of correlations over methods",
+    check=check,
+    contrasts=lambda claim, item, ks: of_runs(f"{claim.measure}, over {{}}", claim, item),
+    estimates=estimates,
+)
+
+FIGURE = _training.TrainingKind(statistics=statistics, draw=draw, caption=CAPTION, claims=CLAIMS)

@@ -28,8 +28,6 @@ SHOWN = {
         "norm_over_clt": Column("ratio of the two", 1, 2),
     },
 }
-CLAIMED = {"correlation": ("rho_excess",), "norms": ()}  # measures of claims alone
-TIMES = 3.0  # correct responses are 3 to 4 times as correlated as failed ones (App. 15.2)
 PARTS = (BEFORE, HALFWAY, END)
 
 
@@ -40,7 +38,7 @@ class Config(RunsTable):
 
 def measures(config: Config) -> tuple[str, ...]:
     """The measures of its claims."""
-    return (*SHOWN[config.shows], *CLAIMED[config.shows])
+    return tuple(SHOWN[config.shows])
 
 
 class HiddenLayout(CellsLayout):
@@ -49,7 +47,7 @@ class HiddenLayout(CellsLayout):
 
 
 def statistics(layout: HiddenLayout, hidden: RunRows) -> pd.DataFrame:
-    """One row per model, method, part of training and measure; `rho_excess` is ρ of correct minus 3 ρ of failed."""
+    """One row per model, method, part of training and measure."""
 
     def value(name: str, part: str, run: str) -> float | None:
         rows = hidden[run]["hidden"]
@@ -57,7 +55,7 @@ def statistics(layout: HiddenLayout, hidden: RunRows) -> pd.DataFrame:
         return None if place is None else _value(rows[place], name, layout.direction)
 
     halfway = any(len(hidden[run]["hidden"]) > 2 for cell in layout.cells for run in cell.policies)
-    names = [*SHOWN[layout.shows], *CLAIMED[layout.shows]]
+    names = list(SHOWN[layout.shows])
     parts = [BEFORE, *([HALFWAY] if halfway else []), END]
     return pd.DataFrame(
         _over_seeds.rows_of(layout, {part: {name: partial(value, name, part) for name in names} for part in parts})
@@ -69,8 +67,6 @@ def _value(row: dict[str, Any], name: str, direction: str) -> float | None:
     right, wrong = row[f"rho_correct_{direction}"], row[f"rho_failed_{direction}"]
     if name == "rho_ratio":
         return right / wrong if right is not None and wrong else None
-    if name == "rho_excess":
-        return right - TIMES * wrong if right is not None and wrong is not None else None
     if name == "norm_over_clt":
         ratio = row[f"norm_ratio_{direction}"]
         return ratio / row["clt"] if ratio is not None and row["clt"] else None
