@@ -72,7 +72,7 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
     assert kind is not None, claim.over
     found = iter(kind.estimates(run, claim, inputs) if run else [])
     by_variant = [iter(kind.estimates(run, one, inputs)) for one in (kind.variants(claim) if run else [])]
-    known = {(one.says, *one.of): value for one, value in _margins(claim, reference)}
+    known = {(one.says, *one.of): value for one, value in printed_values(claim, reference)}
     rows = []
     for contrast in claim.contrasts:
         row: dict[str, Any] = {
@@ -94,7 +94,7 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
         numbers = {"estimate": estimate.value, **{name: getattr(estimate, name) for name in ESTIMATED}}
         single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
         rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
-        rule = _rule(claim, contrast, known.get((contrast.says, contrast.model, contrast.benchmark)))
+        rule = rule_of(claim, contrast, known.get((contrast.says, contrast.model, contrast.benchmark)))
         verdicts = [
             verdict_of(one.of_several if claim.at_least else one, rule)
             for one in (estimate, *others)
@@ -106,7 +106,7 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
     return rows
 
 
-def _rule(claim: ClaimSpec, contrast: ContrastSpec, published: float | None) -> Rule:
+def rule_of(claim: ClaimSpec, contrast: ContrastSpec, published: float | None) -> Rule:
     """What the contrast is held against; `published` is the paper's own value of it."""
     margin = claim.margin if claim.directional else 0.0
     if published is not None and contrast.stand_in == contrast.model and published > claim.no_effect:
@@ -134,7 +134,7 @@ def published(claim: ClaimSpec, reference: Reference | None) -> dict[str, Any]:
 
     A size is compared as it is rounded in the paper. Where all values are 0, or all are 100, there is no contrast.
     """
-    margins = _margins(claim, reference)
+    margins = printed_values(claim, reference)
     if not margins:
         return {"published": SILENT, "published_cells": "", "published_exceptions": ""}
     failures = [(contrast, total) for contrast, total in margins if not _holds(claim, total)]
@@ -150,7 +150,7 @@ def _named(contrast: PublishedContrast) -> str:
     return f"{contrast.model}, {contrast.benchmark}: " if contrast.terms else ""
 
 
-def _margins(claim: ClaimSpec, reference: Reference | None) -> list[tuple[PublishedContrast, float]]:
+def printed_values(claim: ClaimSpec, reference: Reference | None) -> list[tuple[PublishedContrast, float]]:
     """The contrasts of the paper's table whose values it gives, each with its value."""
     found = [(contrast, contrast.value) for contrast in claim.published if contrast.value is not None]
     for contrast in claim.published if reference is not None else ():
