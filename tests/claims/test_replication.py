@@ -9,7 +9,7 @@ from conftest import ROOT
 from scipy import stats
 
 from rlvr.claims.contrasts import PAPER, layout
-from rlvr.claims.evaluate import HOLDS, printed_values, rule_of, published
+from rlvr.claims.evaluate import HOLDS, printed_values, published, rule_of
 from rlvr.claims.replication import Truth, cells, drawn, pass_at, replicate, solve_rates
 from rlvr.claims.verdicts import REPRODUCED, together, verdict_of
 from rlvr.items.contrast import Estimate
