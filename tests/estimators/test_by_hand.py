@@ -62,7 +62,7 @@ def test_negatives_readings_differ_for_shaped_rewards():
 
 
 def test_errors_by_the_verifier_where_a_length_penalty_shapes_rewards():
-    """Six right ones, a right and a wrong one that are overlong: Alg. 1 scales the wrong one alone, by 1 + ln 2 at c = 0.
+    """Six right ones, a right and a wrong one that are overlong, c = 0: Alg. 1 scales the wrong one alone, by 1 + ln 2.
 
     By the mean the right one is scaled too; by a reward of zero none is.
     """
@@ -132,7 +132,7 @@ def test_lens_with_gamma_by_hand():
 
 
 def test_lens_with_the_raw_probability_is_one_candidates_penalty():
-    """Eq. 10: pi / (D - pi), D = max(D_imp, 2 max pi). Of long responses all terms but the largest vanish (sec. 5.1)."""
+    """Eq. 10: pi / (D - pi), D = max(D_imp, 2 max pi). Of long responses only the largest term is left (sec. 5.1)."""
     rewards, given = lens_of([0.5, 0.4, 0.3, 0.2], length=2.0)
     found = weigh("lens", rewards, given, probability="sequence", epsilon=0.0)
     pi = np.array([0.25, 0.16, 0.09, 0.04])

@@ -31,9 +31,9 @@ def advantages(
     settings of the experiments). `mean` is the default because sec. 5.1 describes what was run.
     `negatives` are the rollouts at or below the group's mean (sec. 3, the default), those with reward zero (Alg. 1 and
     Eq. 8 to the letter), or those that the verifier found incorrect (what Alg. 1 says in words: with a length penalty
-    below 1 they have rewards of at most zero, and correct ones more). For binary rewards the three differ only in groups
-    of equal rewards, where A is zero. With a length penalty `below_mean` takes correct and overlong rollouts for errors
-    too, and `zero_reward` no wrong and overlong one. A rollout with A >= 0 is never scaled.
+    below 1 they have rewards of at most zero, and correct ones more). For binary rewards the three differ only in
+    groups of equal rewards, where A is zero. With a length penalty `below_mean` takes correct and overlong rollouts for
+    errors too, and `zero_reward` no wrong and overlong one. A rollout with A >= 0 is never scaled.
 
     `lengths_PG` (tokens) is needed for `mean` only. Raises ValueError for negative alpha.
     """
