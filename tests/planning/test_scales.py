@@ -66,7 +66,7 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     more = set(full.runs) - set(laptop.runs)
     assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
-        "ace": {"readings_matched", "readings_frontier", "shifts"},
+        "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts"},
         "lens": {"regime", "readings"},
         "agrae": {"regime"},
     }
