@@ -83,6 +83,7 @@ DEFAULTS = {
 LATER = {
     **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
     **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct"},
+    **{"lens.probability": "length_normalised", "lens.divisor": "rollouts", "lens.gamma": None},
 }
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (

@@ -61,6 +61,22 @@ def test_negatives_readings_differ_for_shaped_rewards():
     assert below[0, 2] < zero[0, 2] and below[0, 3] == zero[0, 3]
 
 
+def test_errors_by_the_verifier_where_a_length_penalty_shapes_rewards():
+    """Six right ones, a right and a wrong one that are overlong, c = 0: Alg. 1 scales the wrong one alone, by 1 + ln 2.
+
+    By the mean the right one is scaled too; by a reward of zero none is.
+    """
+    rewards = torch.tensor([[1.0] * 6 + [0.5, -0.5]], dtype=torch.float64)
+    given = {"log_ratio_PG": torch.zeros(1, 8).double(), "lengths_PG": torch.ones(1, 8).double()}
+    grpo = weigh("grpo", rewards, {})[0]
+    assert (grpo[6:] < 0).all() and math.isclose(grpo[6], -0.5, abs_tol=5e-3)
+    expected = {"incorrect": [7], "below_mean": [6, 7], "zero_reward": []}
+    for negatives, scaled in expected.items():
+        factors = torch.ones(8, dtype=torch.float64)
+        factors[scaled] = 1 + math.log(2)
+        same(weigh("ace", rewards, given, negatives=negatives)[0], grpo * factors)
+
+
 def test_lens_by_hand():
     """One success of four; confidences 0.5, 0.4, 0.3, 0.2 a token; raw probabilities make D_imp inert."""
     rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
@@ -76,6 +92,60 @@ def test_lens_by_hand():
     other = weigh("lens", rewards, given, epsilon=0.0, difficulty="length_normalised")
     calibrated = np.array([1.0, -0.4 / 1.6 / 4, -0.3 / 1.7 / 4, -0.2 / 1.8 / 4])
     np.testing.assert_allclose(other[0], (calibrated - calibrated.mean()) / calibrated.std(), rtol=1e-12)
+
+
+def lens_of(confidence: list[float], length: float = 10.0) -> tuple[torch.Tensor, dict]:
+    """A group with one success and an all-wrong one, both of these probabilities per token."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    lengths = torch.full((2, 4), length, dtype=torch.float64)
+    logp = lengths * torch.tensor([confidence] * 2, dtype=torch.float64).log()
+    return rewards, {"logp_old_PG": logp, "lengths_PG": lengths}
+
+
+def normalised(calibrated: list[float]) -> np.ndarray:
+    values = np.array(calibrated)
+    return (values - values.mean()) / values.std()
+
+
+def test_lens_divides_by_the_group_size_in_mixed_groups_alone():
+    """The extreme mixed group of sec. 5.1 has what it has; penalties of an all-wrong one are G times as large."""
+    rewards, given = lens_of([0.5, 0.4, 0.3, 0.2])
+    both, mixed = (weigh("lens", rewards, given, divisor=d) for d in ("rollouts", "rollouts_if_mixed"))
+    assert torch.equal(both[0], mixed[0])
+    penalties = -np.array([0.5 / 0.5, 0.4 / 0.6, 0.3 / 0.7, 0.2 / 0.8])
+    np.testing.assert_allclose(mixed[1], 0.25 * (penalties - penalties.mean()), rtol=1e-12)
+    same(mixed[1], 4 * both[1])
+
+
+def test_lens_with_gamma_by_hand():
+    """App. C: -pibar / (|o| (gamma - pibar)), here with |o| = 10 and gamma = 1.1."""
+    rewards, given = lens_of([0.5, 0.4, 0.3, 0.2])
+    found = weigh("lens", rewards, given, gamma=1.1, divisor="tokens", epsilon=0.0)
+    penalties = [p / (1.1 - p) / 10 for p in (0.5, 0.4, 0.3, 0.2)]
+    np.testing.assert_allclose(found[0], normalised([1.0, *(-p for p in penalties[1:])]), rtol=1e-12)
+    np.testing.assert_allclose(found[1], 0.25 * (np.mean(penalties) - np.array(penalties)), rtol=1e-12)
+    for gamma in (1.0, 0.9, -1.0):
+        with pytest.raises(ValueError, match="gamma must exceed 1"):
+            weigh("lens", rewards, given, gamma=gamma)
+    certain = lens_of([1.0, 1.0, 0.5, 0.5])
+    assert torch.isfinite(weigh("lens", *certain, gamma=1.001, divisor="tokens")).all()
+
+
+def test_lens_with_the_raw_probability_is_one_candidates_penalty():
+    """Eq. 10: pi / (D - pi), D = max(D_imp, 2 max pi). Of long responses only the largest term is left (sec. 5.1)."""
+    rewards, given = lens_of([0.5, 0.4, 0.3, 0.2], length=2.0)
+    found = weigh("lens", rewards, given, probability="sequence", epsilon=0.0)
+    pi = np.array([0.25, 0.16, 0.09, 0.04])
+    difficulty = max(1 / (0.25 / 0.25), 2 * 0.25)  # D_imp = 1 / mean(r / pi) = 1 / (1/4 / 0.25)
+    calibrated = [1.0, *(-p / (difficulty - p) / 4 for p in pi[1:])]
+    np.testing.assert_allclose(found[0], normalised(calibrated), rtol=1e-12)
+    negative = -pi / (0.5 - pi) / 4
+    np.testing.assert_allclose(found[1], 0.25 * (negative - negative.mean()), rtol=1e-12)
+    rewards, given = lens_of([0.5, 0.4, 0.3, 0.2], length=200.0)
+    long = weigh("lens", rewards, given, probability="sequence")[1]
+    np.testing.assert_allclose(long, 0.25 / 4 * np.array([-0.75, 0.25, 0.25, 0.25]), rtol=1e-12)
+    inert = weigh("lens", rewards, given, probability="sequence", difficulty="length_normalised", epsilon=0.0)
+    same(inert[0], weigh("grpo", rewards, {}, epsilon=0.0)[0])
 
 
 def test_lens_ablations_leave_the_other_groups_alone():

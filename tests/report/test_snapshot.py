@@ -215,9 +215,9 @@ def test_a_published_model_is_named_by_its_repository():
 
 def test_a_method_names_what_it_modulates_and_dynamic_sampling():
     plan = make_plan(ROOT, "smoke", ["ace"])
-    name = next(name for name in plan.runs if "-ace_grpo-aggregationsum-dapo-" in name)
+    name = next(name for name in plan.runs if "-ace_grpo-aggregationsum-negativesincorrect-dapo-" in name)
     shown = described(json.loads(manifest_of(plan, name)))
-    assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, dapo")
+    assert (shown["method"], shown["settings"]) == ("ace_grpo", "aggregation = sum, negatives = incorrect, dapo")
 
 
 def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path):

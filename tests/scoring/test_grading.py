@@ -17,7 +17,7 @@ from rlvr.verifiers import math as maths
 from rlvr.verifiers.pool import Pool, _judge, _outcome
 
 GOOD = {
-    "choice": "B", "exact": "Paris", "operators": "1 2 = 3", "math": "5",
+    "choice": "B", "exact": "Paris", "operators": "1 2 = 3", "math": "5", "math_verify": "5",
     "code": '{"kind": "stdin", "tests": [{"input": "", "output": "1"}]}',
 }  # fmt: skip
 
@@ -185,6 +185,7 @@ def test_choices(text, gold, expected):
         *[("exact", gold) for gold in ("", " ", "$$", "\u202e")],
         *[("operators", gold) for gold in ("", "5", "a b = 3")],
         *[("math", gold) for gold in ("", "$$", "see solution")],
+        *[("math_verify", gold) for gold in ("", "$$", "}")],
         *[("code", gold) for gold in ("", "5")],
     ],
 )

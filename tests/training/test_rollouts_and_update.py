@@ -252,7 +252,10 @@ def test_measures_by_hand():
     found = measures.overconfidence(shift, lengths, correct)
     assert found["oef"] == 0.5
     assert found["overconfidence_sum"] == 3.0 and math.isclose(found["overconfidence_mean"], 0.2, rel_tol=1e-6)
-    assert measures.overconfidence(shift, lengths, torch.ones(2, 3))["oef"] is None
+    quantiles = {"shift_sum_q50": 1.0, "shift_sum_q90": 3.4, "shift_sum_q99": 3.94, "shift_mean_q50": 0.1}
+    assert {key: found[key] for key in quantiles} == pytest.approx(quantiles), "of -1, 0, 2, 4; -0.1, 0, 0.2, 0.2"
+    assert tuple(found) == measures.OVERCONFIDENCE and found["shift_mean_q99"] == pytest.approx(0.2)
+    assert set(measures.overconfidence(shift, lengths, torch.ones(2, 3)).values()) == {None}
     assert measures.shares([0.0, 1.0, 0.5, 0.0]) == {"pass_rate": 0.375, "all_wrong": 0.5, "all_right": 0.25}
     drawn = measures.counts([0.0, 1.0, 1 / 3, 0.0], 3)
     assert drawn == {"correct": 4, "unsolved": 2, "solve_rates": [2, 1, 0, 1]}

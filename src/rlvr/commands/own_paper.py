@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEAD = "# By `rlvr` (content {digest}). Edited, it runs by: snakemake --config own={file} -- paper_{name}\n"
 KEPT = (".json", ".safetensors", ".txt", ".model", ".jinja")  # files of a model's folder that decide what it says
 BOX = "\nPlease reason step by step, and put your final answer within \\boxed{}."  # as in config/prompts.yaml
-BOXED = ("math", "choice")  # verifiers that read the box
+BOXED = ("math", "math_verify", "choice")  # verifiers that read the box
 OF_TRAINING = ("sft", "rl", "reward", "estimator", "loss", "critic", "probe", "selection", "collapse")
 UNUSED = {"train": ("sft",), "evaluate": OF_TRAINING}  # sections of settings of which a command does nothing
 

@@ -56,7 +56,7 @@ def _made(spec: Strict) -> dict[str, Any]:
 _made_once = once_per_object(_made)
 
 
-def rewarded_by(spec: Strict) -> dict[str, int]:
+def rewarded_by(spec: Strict) -> dict[str, int | str]:
     """The version of the verifier that rewards and probes a run; {} for version 1, and for all other specifications.
 
     Version 1 is left out like a neutral default, so runs with unchanged verifiers keep their identity. An evaluation

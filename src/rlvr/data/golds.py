@@ -30,7 +30,8 @@ _NONE = {
     **dict.fromkeys(("proof", "proof omitted"), "proof"),
     **dict.fromkeys(("notfound", "not found", "unknown"), "answer not found"),
 }
-SOLVED = ("math", "choice")  # verifiers whose golds may be worked solutions
+MATHEMATICS = ("math", "math_verify")  # verifiers whose golds are mathematical answers
+SOLVED = (*MATHEMATICS, "choice")  # verifiers whose golds may be worked solutions
 
 
 def answer_of(gold: str, verifier: str = "math") -> str:
@@ -66,7 +67,7 @@ def no_answer(gold: str, verifier: str, published: bool = False) -> str | None:
 
     In published sets `None` means that the answer is missing; in somebody's own file it can be one ("Which of these?").
     """
-    text = " ".join(_TEXT.sub(r"\1", gold).split()).casefold() if verifier == "math" else ""
+    text = " ".join(_TEXT.sub(r"\1", gold).split()).casefold() if verifier in MATHEMATICS else ""
     return "answer not found" if published and text == "none" else _NONE.get(text)
 
 
@@ -124,7 +125,7 @@ def compared(golds: Sequence[str], verifier: str) -> list[str]:
 def _named(gold: str, status: str, verifier: str) -> str:
     if verifier in SOLVED and not _is_object(gold) and last_boxed(f"{OPEN}{gold}}}") != gold.strip():
         return "unparsable"  # its braces do not match
-    if verifier != "math":  # `exact` compares sentences
+    if verifier not in MATHEMATICS:  # `exact` compares sentences
         return status
     lines, words = len(gold.strip().splitlines()), len(_WORD.findall(_TEXT.sub("", gold)))
     return "prose" if (lines > 1 and "\\begin" not in gold) or words > WORDS else status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, Literal
 
-from rlvr.estimators import Base, EstimatorKind, F, Std, Tensor, base_masses, load_base, torch
+from rlvr.estimators import Base, EstimatorKind, F, Std, Tensor, _groups, base_masses, load_base, torch
 
 
 def advantages(
@@ -17,7 +17,7 @@ def advantages(
     alpha: float = 1.0,
     modulation: Literal["softplus", "relu"] = "softplus",
     aggregation: Literal["mean", "sum"] = "mean",
-    negatives: Literal["below_mean", "zero_reward"] = "below_mean",
+    negatives: Literal["below_mean", "zero_reward", "incorrect"] = "below_mean",
     std: Std = "biased",
     epsilon: float = 1e-6,
 ) -> Tensor:
@@ -29,9 +29,11 @@ def advantages(
     The paper has two readings of c: summed over tokens (Def. 1; App. C, "in our main experiments") and
     divided by the response length (sec. 4.3, Alg. 1, the sketch in App. C and sec. 5.1, which states the
     settings of the experiments). `mean` is the default because sec. 5.1 describes what was run.
-    Errors are those at or below the group's mean (sec. 3, the default: with overlong shaping a wrong and
-    overlong rollout has a reward below zero) or those with reward zero (Alg. 1, Eq. 8); for binary rewards
-    they differ only in groups of equal rewards, where A is zero. A rollout with A >= 0 is never scaled.
+    `negatives` are the rollouts at or below the group's mean (sec. 3, the default), those with reward zero (Alg. 1 and
+    Eq. 8 to the letter), or those that the verifier found incorrect (what Alg. 1 says in words: with a length penalty
+    below 1 they have rewards of at most zero, and correct ones more). For binary rewards the three differ only in
+    groups of equal rewards, where A is zero. With a length penalty `below_mean` takes correct and overlong rollouts for
+    errors too, and `zero_reward` no wrong and overlong one. A rollout with A >= 0 is never scaled.
 
     `lengths_PG` (tokens) is needed for `mean` only. Raises ValueError for negative alpha.
     """
@@ -42,9 +44,12 @@ def advantages(
     base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
     confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" and lengths_PG is not None else log_ratio_PG
     modulated_PG = F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG)
-    error_PG = rewards_PG == 0
-    if negatives == "below_mean":
-        error_PG = rewards_PG <= rewards_PG.mean(dim=1, keepdim=True)
+    errors = {
+        "below_mean": lambda: rewards_PG <= _groups.mean(rewards_PG),
+        "zero_reward": lambda: rewards_PG == 0,
+        "incorrect": lambda: ~_groups.correct(rewards_PG),
+    }
+    error_PG = errors[negatives]()
     return torch.where(error_PG & (base_PG < 0), base_PG * (1 + alpha * modulated_PG), base_PG)
 
 

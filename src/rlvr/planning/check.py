@@ -28,12 +28,24 @@ def names(paper: Paper, sources: Sources, layer: Layer) -> None:
         for key in ("data", "sft_data", "validation_data"):
             if getattr(owner, key) is not None:
                 look_up(sources.data, getattr(owner, key), "data set", layer.place((*place, key)))
+    _arms(paper, sources, layer)
     for benchmark in paper.benchmarks:
         look_up(sources.data, benchmark, "data set", layer.place(("benchmarks",)))
+    for name in paper.verifiers:
+        own = dict.fromkeys(sources.data[data].verifier for data in _sets(paper))
+        look_up(own, name, "verifier of the paper's sets", layer.place(("verifiers", name)))
     for name in paper.published_as:
         known_names = [*paper.models, *paper.benchmarks]
         look_up(known_names, name, "model or benchmark of the paper", layer.place(("published_as", name)))
-    _arms(paper, sources, layer)
+
+
+def _sets(paper: Paper) -> list[str]:
+    """The sets that a paper trains and evaluates on."""
+    owners = [paper, *paper.models.values()]
+    named = [getattr(owner, key) for owner in owners for key in ("data", "validation_data")]
+    return [
+        name for name in [*named, *(arm.data for arm in paper.arms.values()), *paper.benchmarks] if name is not None
+    ]
 
 
 def _arms(paper: Paper, sources: Sources, layer: Layer) -> None:

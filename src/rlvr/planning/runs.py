@@ -9,7 +9,7 @@ from rlvr.config.layers import ConfigError, Layer, look_up, place_of
 from rlvr.config.load import resolve_estimator
 from rlvr.config.plan import Cell, Plan, Policies
 from rlvr.config.schema.items import Row
-from rlvr.config.schema.models_and_data import ScratchModel, Synthetic
+from rlvr.config.schema.models_and_data import ScratchModel, Synthetic, judged_by
 from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Execution, Settings
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
@@ -84,9 +84,18 @@ class PaperRuns:
             raise ConfigError(f"{self._place(key)}: this key is missing")
         if (name, key) not in self.sets:
             stand_in = self.scale.data.get(name, name)
-            data = self.sets[name, key] = look_up(self.sources.data, stand_in, "data set", self._place(key))
+            data = look_up(self.sources.data, stand_in, "data set", self._place(key))
+            data = self.sets[name, key] = data if key == "sft_data" else self._judged(data)
             self.plan.data[identity.data_id(data)] = data
         return self.sets[name, key]
+
+    def _judged(self, data: Any) -> Any:
+        """A set with the paper's verifier; demonstrations need none."""
+        try:
+            return judged_by(data, self.paper.verifiers)
+        except ValidationError as error:
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ConfigError(f"{self._place('verifiers')}: {data.name}: {message}") from error
 
     def _set_of(self, model: str, key: str) -> Any:
         """The set that a key names for a model: its own, else the paper's."""

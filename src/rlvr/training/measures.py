@@ -94,18 +94,32 @@ def false_working(
     return {"false_working": false / len(texts)}
 
 
+QUANTILES = (0.5, 0.9, 0.99)
+OVERCONFIDENCE = (
+    *("oef", "overconfidence_sum", "overconfidence_mean"),
+    *(f"shift_{name}_q{round(100 * q)}" for name in ("sum", "mean") for q in QUANTILES),
+)
+
+
 def overconfidence(log_ratio_PG: Tensor, lengths_PG: Tensor, correct_PG: Tensor) -> dict[str, float | None]:
-    """Overconfident errors (ACE, sec. 5.3): their share and their mean confidence shift.
+    """Overconfident errors (ACE, sec. 5.3): their share, their mean confidence shift, and quantiles of all errors'.
 
     OEF = |{i wrong: c_i > 0}| / |{i wrong}|; magnitude = mean of c_i over wrong rollouts with c_i > 0, with c
-    summed over tokens (Def. 1) and divided by the length (sec. 5.1). The OEF is the same for both.
+    summed over tokens (Def. 1) and divided by the length (sec. 5.1). The OEF is the same for both. `shift_sum_q50` to
+    `shift_mean_q99` are the median, the 90 % and the 99 % quantile of c of all wrong rollouts, nats (sec. 3: it
+    "develops a heavy right tail").
     """
     wrong_PG = correct_PG == 0
     over_PG = wrong_PG & (log_ratio_PG > ROUNDING)
+    shifts = {"sum": log_ratio_PG, "mean": log_ratio_PG / lengths_PG}
     return {
         "oef": float(over_PG.sum() / wrong_PG.sum()) if bool(wrong_PG.any()) else None,
-        "overconfidence_sum": mean_where(log_ratio_PG, over_PG),
-        "overconfidence_mean": mean_where(log_ratio_PG / lengths_PG, over_PG),
+        **{f"overconfidence_{name}": mean_where(shift_PG, over_PG) for name, shift_PG in shifts.items()},
+        **{
+            f"shift_{name}_q{round(100 * q)}": float(shift_PG[wrong_PG].quantile(q)) if bool(wrong_PG.any()) else None
+            for name, shift_PG in shifts.items()
+            for q in QUANTILES
+        },
     }
 
 

@@ -32,7 +32,8 @@ def nothing(*_: object) -> None:
 class VerifierKind:
     """A verifier: `judge(text, gold) -> (status, extracted)`, and what else holds for it.
 
-    Raise `version` when a verdict changes: that repeats the grading, not the sampling. The functions:
+    Raise `version` when a verdict changes: that repeats the grading, not the sampling. It is a text where a library
+    that decides verdicts has its version in it. The functions:
 
     - `quick(text, gold)` decides easy cases at once, None for the others.
     - `reads(text)` is the part of a completion that the verdict depends on.
@@ -53,7 +54,7 @@ class VerifierKind:
     """
 
     judge: Judge
-    version: int
+    version: int | str
     quick: Quick = nothing
     reads: Callable[[str], Hashable] = str
     prepare: Callable[[], None] = nothing

@@ -1,5 +1,6 @@
 """The schemas of models, prompts and data sets."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_serializer, model_validator
@@ -366,3 +367,15 @@ class LocalData(Entry):
 
 
 Data = Annotated[Synthetic | Published | Mixture | LocalData, Field(discriminator="task")]
+
+
+def judged_by(data: Data, verifiers: Mapping[str, str]) -> Data:
+    """A published set, or a mixture of such, with the verifiers that a paper has in place of its own (`verifiers`: its
+    own -> the paper's); any other set as it is: a task has its verifier. Raises ValidationError where one does not fit.
+    """
+    if isinstance(data, Mixture):
+        shares = [share.model_copy(update={"data": judged_by(share.data, verifiers)}) for share in data.shares]
+        return Mixture.model_validate({**dict(data), "shares": shares})
+    if isinstance(data, Published) and data.verifier in verifiers:
+        return Published.model_validate({**dict(data), "verifier": verifiers[data.verifier]})
+    return data

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
+from rlvr.config.schema.models_and_data import GENERAL
 
 
 class PaperModel(Strict):
@@ -93,6 +94,8 @@ class Paper(Strict):
     validation_data: str | None = None
     benchmarks: list[str] = []
     prompts: dict[str, list[str]] = {}  # a prompt, or what the paper says of it -> the sets that it is for
+    # The paper's verifier in place of another, for the published sets that it trains and evaluates on.
+    verifiers: dict[Literal[GENERAL], Literal[GENERAL]] = {}  # type: ignore[valid-type]
     # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
     seeds: list[Natural] = []

@@ -100,7 +100,7 @@ class Rollouts:
         """Entropy, false working, and overconfidence relative to the reference; None without one."""
         grid, inputs, fields = self.inputs.grid, self.inputs, self._fields
         tokens_PGT, mask_PGT = grid.take(fields["responses"]), grid.take(self.mask_NT).bool()
-        over: dict[str, float | None] = dict.fromkeys(("oef", "overconfidence_sum", "overconfidence_mean"))
+        over: dict[str, float | None] = dict.fromkeys(measures.OVERCONFIDENCE)
         if "ref_log_prob" in fields:
             over = measures.overconfidence(inputs.values["log_ratio_PG"], inputs.lengths_PG, self.correct_PG)
         return {

@@ -1,0 +1,1 @@
+"""Closed forms of this paper."""
