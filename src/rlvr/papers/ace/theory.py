@@ -71,7 +71,7 @@ def reverse_kl() -> Finding:
 
 def _passes(rewards: list[int], kl: bool, ace: bool) -> set[tuple[str, int]]:
     """(model, rollout) of the log-probabilities that a step of Algorithm 1 on one group needs."""
-    needed = {(model, i) for model in ("old", "policy") for i in range(len(rewards))}  # the clipped ratio, Eq. 3
+    needed = {(model, i) for model in ("old", "policy") for i in range(len(rewards))}  # the clipped ratio of Eq. 2
     if kl:
         needed |= {("reference", i) for i in range(len(rewards))}
     if ace:
@@ -100,10 +100,10 @@ def zero_compute() -> Finding:
     return conditional(
         max(with_kl),
         max(without) / 8,
-        "the loss has a KL term to pi_ref, as GRPO's in Eq. 2. DAPO's has none: there ACE adds a forward pass of "
-        f"pi_ref over each error, {min(without)} to {max(without)} of 8 rollouts in a mixed group, to two passes per "
-        "rollout (old and updated policy), and keeps pi_ref in memory. A trainer that scores whole batches adds one "
-        "per rollout",
+        "the loss has a KL term to pi_ref, as GRPO's in Eq. 2. DAPO's (Yu et al. 2025) has none: there ACE adds a "
+        f"forward pass of pi_ref over each error, {min(without)} to {max(without)} of 8 rollouts in a mixed group, to "
+        "two passes per rollout (old and updated policy), and keeps pi_ref in memory. A trainer that scores whole "
+        "batches adds one per rollout",
     )
 
 

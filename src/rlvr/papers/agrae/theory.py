@@ -69,13 +69,20 @@ def logit_update() -> Finding:
     )
 
 
-@chapter.says("Sec. 3, case C", "autograd on 5 responses, 2 unsampled; C = -0.6 for comparison")
+@chapter.says(
+    "Sec. 3, case C", "autograd on 5 responses, all binary groups of three samples, distinct or repeated; C = -0.6"
+)
 def unsampled_logits() -> Finding:
     """Under GRPO (C = 0) the logit of a response that was not sampled does not move."""
-    zero = _logit_update([0, 2, 3], float64([1.4, -0.7, -0.7]))[[1, 4]]
-    other = _logit_update([0, 2, 3], float64([0.8, -0.7, -0.7]))[[1, 4]]
-    detail = f"in a table of logits, one per response; with C = -0.6 they move by up to {float(other.abs().max()):.3f}"
-    return holds(float(zero.abs().max()), 1e-12, detail)
+
+    def largest(sample: list[int], advantages: Tensor) -> float:
+        unsampled = [response for response in range(5) if response not in sample]
+        return float(_logit_update(sample, advantages)[unsampled].abs().max())
+
+    groups = weigh("grpo", outcomes(3))
+    zero = max(largest(sample, a) for sample in ([0, 2, 3], [0, 0, 2], [1, 1, 1]) for a in groups)
+    other = largest([0, 2, 3], float64([0.8, -0.7, -0.7]))
+    return holds(zero, 1e-12, f"in a table of logits, one per response; with C = -0.6 they move by up to {other:.3f}")
 
 
 @chapter.says("Appendix B.5, case C", "change of log pi along Eq. 6, 5 responses")
