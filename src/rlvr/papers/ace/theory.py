@@ -5,7 +5,8 @@ import torch
 from torch.func import grad
 from torch.nn import functional as F
 
-from rlvr.theory._groups import weigh
+from rlvr.estimators import INPUTS, Estimator
+from rlvr.theory._groups import mixed_groups, weigh
 from rlvr.theory._policy import LOGITS, PI, RIGHT, scores
 from rlvr.theory._tensors import float64, gap, normal
 from rlvr.theory.statement import Chapter, Finding, conditional, fails, holds
@@ -68,6 +69,44 @@ def reverse_kl() -> Finding:
     )
 
 
+def _passes(rewards: list[int], kl: bool, ace: bool) -> set[tuple[str, int]]:
+    """(model, rollout) of the log-probabilities that a step of Algorithm 1 on one group needs."""
+    needed = {(model, i) for model in ("old", "policy") for i in range(len(rewards))}  # the clipped ratio of Eq. 2
+    if kl:
+        needed |= {("reference", i) for i in range(len(rewards))}
+    if ace:
+        needed |= {(model, i) for model in ("policy", "reference") for i, r in enumerate(rewards) if r == 0}
+    return needed
+
+
+def _needs_reference(name: str) -> bool:
+    return any(INPUTS[need].needs_reference for need in Estimator(name).needs)
+
+
+@chapter.says(
+    "Sec. 4.1 and appendix C, compute overhead",
+    "the log-probabilities that a step of Alg. 1 needs, counted for groups of 8 with 1 to 7 successes, with and "
+    "without a KL term",
+)
+def zero_compute() -> Finding:
+    """c is a by-product of standard RLVR training, so that ACE needs zero additional compute."""
+    assert _needs_reference("ace") and not _needs_reference("grpo")
+
+    def extra(successes: int, kl: bool) -> int:
+        rewards = [1] * successes + [0] * (8 - successes)
+        return len(_passes(rewards, kl, ace=True)) - len(_passes(rewards, kl, ace=False))
+
+    with_kl, without = ([extra(successes, kl) for successes in range(1, 8)] for kl in (True, False))
+    return conditional(
+        max(with_kl),
+        max(without) / 8,
+        "the loss has a KL term to pi_ref, as GRPO's in Eq. 2. DAPO's (Yu et al. 2025) has none: there ACE adds a "
+        f"forward pass of pi_ref over each error, {min(without)} to {max(without)} of 8 rollouts in a mixed group, to "
+        "two passes per rollout (old and updated policy), and keeps pi_ref in memory. A trainer that scores whole "
+        "batches adds one per rollout",
+    )
+
+
 @chapter.says("Sec. 4.2, Eq. 7", "float64")
 def factors() -> Finding:
     """c = 2, 0, -3 give the factors 1 + 2.13, 1 + 0.69, 1 + 0.05 at alpha = 1."""
@@ -83,6 +122,28 @@ def monotone() -> Finding:
     rewards = float64([[1.0] + [0.0] * len(c)])
     penalties = -weigh("ace", rewards, inputs, aggregation="sum")[0, 1:]
     return holds(float((penalties.diff() <= 0).sum()), 0.0)
+
+
+@chapter.says(
+    "Sec. 4.2, difficulty-adaptive scaling",
+    "p = k/16, random c in each rollout: |A^-| against sqrt(p / (1 - p)) (1 + f)",
+)
+def difficulty_scaling() -> Finding:
+    """ACE inherits GRPO's scaling by difficulty, |A^-| = p / sigma = sqrt(p / (1 - p)): errors on easy prompts are
+    penalised more."""
+    rewards, p = mixed_groups(16)
+    c = normal(15, 16)
+    penalties = -weigh("ace", rewards, {"log_ratio_PG": c}, aggregation="sum")
+    scale = (p / (1 - p)).sqrt()
+    wrong = rewards == 0
+    together = 16 * (p * (1 - p)).sqrt()
+    assert gap((weigh("grpo", rewards).abs() * wrong).sum(1), together) < 1e-12 and bool((scale.diff() > 0).all())
+    return holds(
+        gap(penalties[wrong], (scale[:, None] * (1 + F.softplus(c)))[wrong]),
+        1e-12,
+        f"from {float(scale[0]):.2f} at p = 1/16 to {float(scale[-1]):.2f} at 15/16, for each error; a prompt's errors "
+        "together have G sqrt(p (1 - p)), at equal c largest at p = 1/2",
+    )
 
 
 @chapter.says("Sec. 1 and 4.2", "the factor for c in [-0.05, 0.05]")

@@ -69,13 +69,20 @@ def logit_update() -> Finding:
     )
 
 
-@chapter.says("Sec. 3, case C", "autograd on 5 responses, 2 unsampled; C = -0.6 for comparison")
+@chapter.says(
+    "Sec. 3, case C", "autograd on 5 responses, all binary groups of three samples, distinct or repeated; C = -0.6"
+)
 def unsampled_logits() -> Finding:
     """Under GRPO (C = 0) the logit of a response that was not sampled does not move."""
-    zero = _logit_update([0, 2, 3], float64([1.4, -0.7, -0.7]))[[1, 4]]
-    other = _logit_update([0, 2, 3], float64([0.8, -0.7, -0.7]))[[1, 4]]
-    detail = f"in a table of logits, one per response; with C = -0.6 they move by up to {float(other.abs().max()):.3f}"
-    return holds(float(zero.abs().max()), 1e-12, detail)
+
+    def largest(sample: list[int], advantages: Tensor) -> float:
+        unsampled = [response for response in range(5) if response not in sample]
+        return float(_logit_update(sample, advantages)[unsampled].abs().max())
+
+    groups = weigh("grpo", outcomes(3))
+    zero = max(largest(sample, a) for sample in ([0, 2, 3], [0, 0, 2], [1, 1, 1]) for a in groups)
+    other = largest([0, 2, 3], float64([0.8, -0.7, -0.7]))
+    return holds(zero, 1e-12, f"in a table of logits, one per response; with C = -0.6 they move by up to {other:.3f}")
 
 
 @chapter.says("Appendix B.5, case C", "change of log pi along Eq. 6, 5 responses")
@@ -160,28 +167,73 @@ def sample_controls() -> Finding:
     return holds(max(gap(hard, 16 * (1 - p).sqrt()), gap(easy, 16 * p.sqrt())), 1e-10)
 
 
-@chapter.says("Sec. 4.1", "the largest sum of |A| over p = k/G, G = 8 and 256")
+@chapter.says("Sec. 4.1", "the largest sum of |A| over p = k/G against GRPO's: G = 5, 8, and one success of 10^6")
 def gamma_normalisation() -> Finding:
     """gamma = 0.5 keeps the largest update magnitude of the sample-level controls at GRPO's."""
 
     def short(rollouts: int) -> float:
-        rewards, _ = mixed_groups(rollouts)
-        hard = weigh("hard_focused", rewards).abs().sum(1).max()
-        return float(1 - hard / weigh("grpo", rewards).abs().sum(1).max())
+        """Of the hard-focused weights at one success, where they are largest; GRPO has G at p = 1/2."""
+        reward = torch.zeros(1, rollouts, dtype=torch.float64)
+        reward[0, 0] = 1.0
+        return float(1 - weigh("hard_focused", reward).abs().sum() / rollouts)
 
-    return holds(
-        short(256), 2.5e-3, f"as a supremum, for large G; at G = 8 the largest is {100 * short(8):.0f} % below GRPO's"
+    for rollouts in (5, 8):
+        rewards, _ = mixed_groups(rollouts)
+        hard, easy = (weigh(name, rewards).abs().sum(1) for name in ("hard_focused", "easy_focused"))
+        assert abs(1 - float(hard.max()) / rollouts - short(rollouts)) < 1e-12 and gap(hard, easy.flip(0)) < 1e-12
+    return conditional(
+        short(10**6),
+        short(8),
+        f"as a supremum, for large G: GRPO's sum is at most G, the controls' G sqrt(1 - 1/G), {100 * short(8):.1f} % "
+        f"less at the paper's G = 8 and {100 * short(5):.1f} % less at its G = 5",
+        1e-6,
     )
 
 
-@chapter.says("Sec. 5.1, Eq. 12", "derivative of the factor by omega, p = k/16: positive below 1/2, negative above")
+@chapter.says(
+    "Sec. 5.1, Eq. 12", "the factor on a grid of omega from 0.05 to 0.95, p = k/16: rising below 1/2, falling above"
+)
 def attention_shift() -> Finding:
     """A larger omega moves weight from easy to hard prompts."""
     rewards, p = mixed_groups(16)
-    states = ({"omega": 0.3}, {"omega": 0.6})
-    low, high = (weigh("a_grae", rewards, state=state, levels="sample").abs().sum(1) for state in states)
-    wrong = ((high - low) * torch.sign(0.5 - p)).clamp(max=0).abs()
+    states = [{"omega": step / 20} for step in range(1, 20)]
+    sums = torch.stack([weigh("a_grae", rewards, state=state, levels="sample").abs().sum(1) for state in states])
+    wrong = (sums.diff(dim=0) * torch.sign(0.5 - p)).clamp(max=0).abs()
     return holds(float(wrong.max()), 1e-12)
+
+
+@chapter.says(
+    "Sec. 4.4",
+    "all 2^8 groups: sums of |A| of Dr.GRPO and GRPO's advantage (DAPO), and at p and 1 - p; the weight of tokens "
+    "where correct responses have 500 tokens and wrong ones 800",
+)
+def symmetry_of_variants() -> Finding:
+    """The advantage symmetry still holds under Dr.GRPO and DAPO."""
+    rewards = outcomes(8)
+    lengths = torch.where(rewards == 1, 500.0, 800.0).double()
+    mixed = (rewards.mean(1) > 0) & (rewards.mean(1) < 1)
+
+    def sides(name: str, per_rollout: Tensor) -> Tensor:
+        size = weigh(name, rewards).abs() * per_rollout
+        return torch.stack([(size * rewards).sum(1), (size * (1 - rewards)).sum(1)])
+
+    worst, tokens = 0.0, []
+    for name in ("dr_grpo", "grpo"):
+        by_rollout, by_token = sides(name, torch.ones_like(rewards)), sides(name, lengths)
+        both = by_rollout.sum(0)
+        worst = max(worst, gap(*by_rollout), gap(both, both.flip(0)))  # flip: the group with each reward inverted
+        tokens.append(gap((by_token[0] / by_token[1])[mixed], torch.ones(int(mixed.sum())).double()))
+    p = rewards.mean(1)
+    assert gap(sides("dr_grpo", torch.ones_like(rewards)).sum(0), 16 * p * (1 - p)) < 1e-12
+    return conditional(
+        worst,
+        max(tokens),
+        "one weight per response, as in Eq. 4. Both losses sum over tokens without 1 / |o_i|, so that a response has "
+        "the weight A |o_i|: where wrong responses are longer (800 tokens to 500) the correct ones have "
+        f"{100 * max(tokens):.1f} % less weight. The sum of |A| is 2 G p (1 - p) in Dr.GRPO, not Eq. 10's, largest at "
+        "p = 1/2 too",
+        1e-12,
+    )
 
 
 def _negative_dominant_change() -> Tensor:

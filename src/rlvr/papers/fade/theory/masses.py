@@ -47,19 +47,26 @@ def power_masses() -> Finding:
     return holds(worst, 1e-12)
 
 
-@section.says("Sec. 8.2, Eq. 12-14", "groups of 8 with random lengths, alpha = 0.4, class means")
+@section.says(
+    "Sec. 8.2, Eq. 12-14", "groups of 8 with random lengths, 1 to 7 successes, alpha = 0.1, 0.4 and 1, class means"
+)
 def t2t() -> Finding:
     """T2T's mean advantages are q C / sigma over successes and -p C / sigma over failures, C = 1 - alpha p L_S - alpha
     q L_F."""
-    rewards, alpha, p, q = float64([1.0, 1, 1, 0, 0, 0, 0, 0]), 0.4, 3 / 8, 5 / 8
     lengths = torch.randint(10, 100, (8,), generator=generator(2)).double()
     share = lengths / lengths.max()
-    c = 1 - alpha * p * share[rewards == 1].mean() - alpha * q * share[rewards == 0].mean()
-    sigma = torch.where(rewards == 1, 1 - alpha * p * share, alpha * q * share).std(correction=0)
-    weights = weigh("t2t", rewards[None], {"lengths_PG": lengths[None]}, alpha=alpha)[0]
-    means = torch.stack([weights[rewards == 1].mean(), weights[rewards == 0].mean()])
+
+    def difference(rewards: torch.Tensor, alpha: float) -> float:
+        p = float(rewards.mean())
+        q = 1 - p
+        c = 1 - alpha * p * share[rewards == 1].mean() - alpha * q * share[rewards == 0].mean()
+        sigma = torch.where(rewards == 1, 1 - alpha * p * share, alpha * q * share).std(correction=0)
+        weights = weigh("t2t", rewards[None], {"lengths_PG": lengths[None]}, alpha=alpha)[0]
+        means = torch.stack([weights[rewards == 1].mean(), weights[rewards == 0].mean()])
+        return gap(means, torch.stack([q * c / sigma, -p * c / sigma]))
+
     return holds(
-        gap(means, torch.stack([q * c / sigma, -p * c / sigma])),
+        max(difference(rewards, alpha) for rewards in by_successes(8)[1:-1] for alpha in (0.1, 0.4, 1.0)),
         1e-12,
         "the update also has the covariance of length and gradient within a class, where the paper writes "
         "`approximately`",
@@ -115,23 +122,27 @@ def chen() -> Finding:
     return conditional(worst, undefined, detail, 1e-12)
 
 
-@section.says("Sec. 8.4.2, the limit", "G = 16, 256 and 4,096 at k = 4")
+@section.says("Sec. 8.4.2, the limit", "G = 16, 256 and 4,096 at k = 2, 4 and 8")
 def chen_limit() -> Finding:
     """For G -> infinity Chen's mass is p sqrt(q^k / (1 - q^k))."""
-    errors = []
-    for rollouts in (16, 256, 4096):
+
+    def error(rollouts: int, k: int) -> float:
         p = torch.arange(1, rollouts, max(1, rollouts // 16), dtype=torch.float64) / rollouts
         failures = [round(rollouts * (1 - float(x))) for x in p]
-        fail = float64([math.comb(f, 4) / math.comb(rollouts, 4) for f in failures])
-        limit = ((1 - p) ** 4 / (1 - (1 - p) ** 4)).sqrt() * p
-        errors.append(gap(p * (fail / (1 - fail)).sqrt(), limit))
-    shrinks = errors[0] > 4 * errors[1] > 16 * errors[2]
+        fail = float64([math.comb(f, k) / math.comb(rollouts, k) for f in failures])
+        limit = ((1 - p) ** k / (1 - (1 - p) ** k)).sqrt() * p
+        return gap(p * (fail / (1 - fail)).sqrt(), limit)
+
+    errors = {k: [error(rollouts, k) for rollouts in (16, 256, 4096)] for k in (2, 4, 8)}
+    shrinks = all(few > 4 * more > 16 * most for few, more, most in errors.values())
     return holds(
-        errors[2] if shrinks else 1.0, 1e-3, "difference " + ", ".join(f"{e:.1e}" for e in errors) + ", of order 1/G"
+        max(most for *_, most in errors.values()) if shrinks else 1.0,
+        1e-3,
+        "; ".join(f"k = {k}: {', '.join(f'{e:.1e}' for e in each)}" for k, each in errors.items()) + ", of order 1/G",
     )
 
 
-@section.says("Sec. 8.4.2, remark", "G = 16, k = 4: the smallest difference over mixed groups; k = 1")
+@section.says("Sec. 8.4.2, remark", "G = 16, k = 2 to 16: the smallest difference over groups with sigma_k > 0; k = 1")
 def wrong_baseline() -> Finding:
     """With the baseline R_k in place of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1."""
 
@@ -141,7 +152,8 @@ def wrong_baseline() -> Finding:
         inside = (fail > 0) & (fail < 1)
         return ((p * fail - (1 - p) * solved) / (fail * solved).sqrt())[inside].abs()
 
-    return holds(float(differences(1).max()) + float((differences(4) < 1e-3).sum()), 1e-12)
+    equal = sum(float((differences(k) < 1e-3).sum()) for k in range(2, 17))
+    return holds(float(differences(1).max()) + equal, 1e-12, "R_k > p for 0 < p < 1 and k > 1")
 
 
 @section.says("Sec. 8.4.3", "enumeration, G = 16, k = 4")
@@ -162,12 +174,15 @@ def mix() -> Finding:
     )
 
 
-@section.says("Sec. 8.5", "enumeration, delta = 0.01")
+@section.says("Sec. 8.5", "enumeration, delta = 0.01, 0.1 and 0")
 def asym_rl() -> Finding:
     """AsymRL has m_S = p (q - delta) and m_F = q (p + delta); delta = 0 is mean GRPO."""
-    deviation = _worst("asym_shift", lambda p: p * (0.99 - p), lambda p: (1 - p) * (p + 0.01))
+
+    def worst(delta: float) -> float:
+        return _worst("asym_shift", lambda p: p * (1 - p - delta), lambda p: (1 - p) * (p + delta), delta=delta)
+
     return holds(
-        deviation,
+        max(worst(delta) for delta in (0.01, 0.1, 0.0)),
         1e-12,
         "m_F - m_S = delta, also in unanimous groups; public code of asymmetric REINFORCE has the opposite sign",
     )
@@ -215,7 +230,8 @@ def median() -> Finding:
 @section.says("Sec. 8.7", "enumeration, p = k/16, p < 1")
 def contrastive() -> Finding:
     """The binary contrastive weight has m_S = m_F = p."""
-    return holds(_worst("binary_contrastive", lambda p: p, at=slice(-1)), 1e-12)
+    deviation = _worst("binary_contrastive", lambda p: p, at=slice(-1))
+    return holds(deviation, 1e-12, "at p = 1 the weight of errors is p / 0, and there are none")
 
 
 @section.says("Sec. 8.8", "enumeration, gamma = 0, 0.3, 0.5, 1")
@@ -225,19 +241,20 @@ def power_norm() -> Finding:
     return holds(max(worst), 1e-12)
 
 
-@section.says("Sec. 8.9, softmax", "enumeration, G = 16, b = 2: means over rollouts, and sums over the group")
+@section.says("Sec. 8.9, softmax", "enumeration, G = 16, b = 0.5, 2, 5: sums over the group, and means over rollouts")
 def softmax_masses() -> Finding:
     """Softmax weights have m_S = m_F = (e^b - 1) pq / (1 + p (e^b - 1))."""
-    grow = math.expm1(2.0)
 
-    def mass(p: torch.Tensor) -> torch.Tensor:
-        return grow * p * (1 - p) / (1 + p * grow)
+    def worst(b: float, scale: str) -> float:
+        grow = math.expm1(b)
+        return _worst("softmax", lambda p: grow * p * (1 - p) / (1 + p * grow), beta=b, scale=scale)
 
-    return holds(
-        _worst("softmax", mass, beta=2.0, scale="group"),
+    return conditional(
+        max(worst(b, "group") for b in (0.5, 2.0, 5.0)),
+        worst(2.0, "none"),
+        "masses are sums over the group. Sec. 8.1 to 8.8 leave the factor G of that sum out (GRPO's is G sqrt(pq)), so "
+        "beside them softmax is 1/G as large as the printed masses suggest",
         1e-12,
-        "as a sum over the group; GRPO's sum is G sqrt(pq), so beside it softmax is 1/G as large as the printed "
-        "masses suggest",
     )
 
 
