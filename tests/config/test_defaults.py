@@ -82,7 +82,7 @@ DEFAULTS = {
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {
     **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
-    **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct"},
+    **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct", "pass_at_k_loo.k": None},
 }
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (
