@@ -40,6 +40,7 @@ DEFAULTS = {
     "PolicySpec.start": None,
     "Probe.greedy": False,
     "Probe.keep_weights": False,
+    "Probe.keep_steps": [],
     "Published.archive": None,
     "Published.fields": {},
     "Published.originals": {},
