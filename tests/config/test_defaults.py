@@ -40,6 +40,7 @@ DEFAULTS = {
     "PolicySpec.start": None,
     "Probe.greedy": False,
     "Probe.keep_weights": False,
+    "Probe.keep_steps": [],
     "Published.archive": None,
     "Published.fields": {},
     "Published.originals": {},
@@ -82,7 +83,7 @@ DEFAULTS = {
 # The same of the settings of estimators that came after runs were made; all others are written into every identity.
 LATER = {
     **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
-    **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct"},
+    **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct", "pass_at_k_loo.k": None},
     **{"lens.probability": "length_normalised", "lens.divisor": "rollouts", "lens.gamma": None},
 }
 SAID_ONLY = ("about", "stand_in")  # in no identity

@@ -9,7 +9,7 @@ from support.published_sets import SETS, dapo_row, golds, gpqa_row, lines, loade
 from rlvr import verifiers
 from rlvr.data import published
 from rlvr.data.rows import DataError, read
-from rlvr.records import Problem, read_records
+from rlvr.records import Demonstration, Problem, read_records
 
 
 def test_word_problems_from_lines_lists_and_parquet(tmp_path):
@@ -128,6 +128,25 @@ def test_gpqa_options_have_an_order_of_the_seed_and_the_question_alone(tmp_path)
         assert verifiers.load("choice")(f"\\boxed{{{answer}}}", problems[0].gold)[0] == "correct"
 
 
+def test_open_math_reasoning_takes_no_chain_of_another_model(tmp_path):
+    """The first row of `p` is QwQ-32B's; without `subset` it would be the demonstration."""
+    common = {"expected_answer": "1", "problem_type": "has_answer_extracted"}
+    rows = [
+        {"problem": "p", "generated_solution": "a", "generation_model": "QwQ-32B", **common},
+        {"problem": "p", "generated_solution": "b", "generation_model": "DeepSeek-R1", **common},
+        {"problem": "q", "generated_solution": "c", "generation_model": "QwQ-32B", **common},
+    ]
+    path, spec = parquet(tmp_path / "o.parquet", rows), SETS["open-math-reasoning"]
+    found = {}
+    for subset in ("DeepSeek-R1", None):
+        of_subset = spec.model_copy(update={"subset": subset})
+        tally = published.write(of_subset, (path,), tmp_path / "out", any_count=True)
+        shown = read_records(tmp_path / "out" / "demonstrations.jsonl", Demonstration)
+        found[subset] = [d.response for d in shown], dict(tally.left_out)
+    assert found == {"DeepSeek-R1": (["b"], {"by another model": 2}), None: (["a", "c"], {})}
+    assert spec.subset == "DeepSeek-R1"
+
+
 def test_open_math_reasoning_keeps_problems_with_an_answer_and_their_first_response(tmp_path):
     rows = [
         {"problem": "p", "expected_answer": "1", "problem_type": "has_answer_extracted", "generated_solution": "a"},
@@ -135,6 +154,7 @@ def test_open_math_reasoning_keeps_problems_with_an_answer_and_their_first_respo
         {"problem": "q", "expected_answer": "x", "problem_type": "converted_proof", "generated_solution": "c"},
         {"problem": "r", "expected_answer": "x", "problem_type": "no_answer_extracted", "generated_solution": "d"},
     ]
+    rows = [row | {"generation_model": "DeepSeek-R1"} for row in rows]
     tally = published.write(
         SETS["open-math-reasoning"], (parquet(tmp_path / "o.parquet", rows),), tmp_path / "out", any_count=True
     )

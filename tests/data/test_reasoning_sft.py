@@ -36,6 +36,7 @@ def mixed(tmp_path, monkeypatch):
     rows = [{**code, "index": str(i), "r1_generation": text} for i, text in enumerate(answers)]
     parquet(tmp_path / "data/open-code-reasoning-2/r.parquet", rows)
     maths = {"problem_type": "has_answer_extracted", "generated_solution": THOUGHTS["M0"], "expected_answer": "2"}
+    maths["generation_model"] = "DeepSeek-R1"
     parquet(tmp_path / "data/open-math-reasoning/c.parquet", [{**maths, "problem": name} for name in ("M0", "M1")])
     spec = DATA["fade-sft"]
     first, second = spec.shares

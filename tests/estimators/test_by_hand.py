@@ -1,6 +1,7 @@
 """Weights that papers print, or that follow by hand."""
 
 import importlib
+import itertools
 import math
 
 import numpy as np
@@ -285,3 +286,31 @@ def test_pacs_with_a_grpo_score_by_hand():
 def test_pacs_with_a_mean_over_tokens_has_no_closed_form():
     with pytest.raises(ValueError, match="depend on lengths"):
         Estimator("pacs", {"over": "mean"}).masses(torch.tensor([0.5]).double(), 8)
+
+
+def test_pass_at_k_by_leave_one_out_with_k_is_the_mean_over_batches_of_k():
+    """Two of five right, k = 3: of the 6 pairs of others of a right rollout, 3 are of wrong ones."""
+    rewards = torch.tensor([[1.0, 1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0], [1.0] * 5]).double()
+    found = weigh("pass_at_k_loo", rewards, {}, k=3)
+    same(found, torch.tensor([[0.5, 0.5, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0], [0.0] * 5]).double())
+    for batch in itertools.combinations(range(5), 3):  # and so the weights of whole batches, averaged
+        found = found - weigh("pass_at_k_loo", rewards[:, batch], {}) @ torch.eye(5).double()[list(batch)] / 6
+    same(found, torch.zeros(3, 5).double())
+    with pytest.raises(ValueError, match="k must be between 2 and the 5 rollouts"):
+        weigh("pass_at_k_loo", rewards, {}, k=6)
+
+
+def test_f_grpo_by_hand():
+    """A quarter right: GRPO's sqrt(3) and -1 / sqrt(3), times (3/4)^2."""
+    rewards = torch.tensor([[1.0, 0.0, 0.0, 0.0], [1.0] * 4]).double()
+    found = weigh("f_grpo", rewards, {}, gamma=2.0, epsilon=0.0)
+    np.testing.assert_allclose(found[0], np.array([3.0, -1.0, -1.0, -1.0]) / math.sqrt(3) * 9 / 16, rtol=1e-12)
+    assert not found[1].any()
+    same(weigh("f_grpo", R8, {}, gamma=0.0), weigh("grpo", R8, {}))
+    with pytest.raises(ValueError, match="gamma must not be negative"):
+        weigh("f_grpo", R8, {}, gamma=-1.0)
+
+
+def test_the_lowest_reward_as_offset_by_hand():
+    rewards = torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.75, 0.25]]).double()
+    same(weigh("min_baseline", rewards, {}), torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.5, 0.0]]).double())

@@ -104,6 +104,7 @@ def test_expected_gradients_are_those_of_the_named_objectives(rollouts):
     check("nsr", lambda p: rollouts * p)  # -(1 - r) has the gradient of r
     check("dr_grpo", lambda p: (rollouts - 1) * p)
     check("pass_at_k_loo", lambda p: 1 - (1 - p) ** rollouts)
+    check("pass_at_k_loo", lambda p: rollouts / 2 * (1 - (1 - p) ** 2), k=2)
     beta = 2.0
     check(
         "log_mean_exp",

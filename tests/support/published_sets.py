@@ -133,7 +133,13 @@ GOOD = {
         **{"prompt": QUESTION, "dataset": "taco", "split": "train", "index": "0", "response": "r"},
         **{"judgement": "right", "level": "EASY"},
     },
-    "open_math_reasoning": {"prompt": QUESTION, "gold": "7", "kind": "has_answer_extracted", "response": "r"},
+    "open_math_reasoning": {
+        "prompt": QUESTION,
+        "gold": "7",
+        "kind": "has_answer_extracted",
+        "response": "r",
+        "subset": "DeepSeek-R1",
+    },
     "taco": {
         "prompt": QUESTION,
         "tests": TESTS,

@@ -5,13 +5,16 @@ import json
 import pytest
 import torch
 from pydantic import ValidationError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from support.runs_by_hand import changed, same_results
 from test_training import kill_at, trainer
 
+from rlvr.config import identity
+from rlvr.config.registries import BACKENDS, BackendKind
 from rlvr.config.schema.specs import RunSpec
 from rlvr.papers.fade.weights import change
-from rlvr.policies.store import HEAD, KEPT, last_layers
+from rlvr.policies.store import HEAD, KEPT, KEPT_OF_STEP, last_layers
+from rlvr.training.backends.verl.state import RunFolder
 from rlvr.training.deterministic import one_thread
 
 
@@ -102,12 +105,61 @@ def test_at_most_half_of_the_layers_go_back(layers, asked, reset):
     assert last_layers([*names, "model.norm.weight", HEAD], asked) == [*names[-reset:], "model.norm.weight", HEAD]
 
 
-def test_verl_refuses_what_it_cannot_do(workbench):
+def test_a_backend_that_cannot_keep_weights_is_refused(workbench, monkeypatch):
     content = workbench.spec.model_dump(mode="json")
-    content["rl"]["backend"] = "verl"
     content["probe"]["keep_weights"] = True
+    for backend in ("in_process", "native", "verl"):
+        content["rl"]["backend"] = backend
+        assert RunSpec.model_validate(content).kept_steps
+    monkeypatch.setattr(BACKENDS, "load", lambda name: BackendKind(stages={}))
     with pytest.raises(ValidationError, match="verl cannot do that"):
         RunSpec.model_validate(content)
+
+
+def test_some_of_the_probed_steps_are_kept(workbench, kept_spec, kept, tmp_path):
+    """In one file, or in a file for each step, as verl has them: the measure is that of all, at these steps."""
+    spec = changed(kept_spec, probe={"keep_steps": (20, 40)})
+    assert spec.kept_steps == [20, 40] and kept_spec.kept_steps == [0, 1, 20, 40, 60]
+    assert identity.digest(spec) != identity.digest(kept_spec)
+    workbench.train(spec, tmp_path)
+    assert change.kept_steps(tmp_path / "manifest.json") == [20, 40]
+    rows, summary = change.of_run(workbench.base, tmp_path / "manifest.json")
+    whole, _ = change.of_run(workbench.base, kept / "manifest.json")
+    assert rows == [row for row in whole if row["step"] in (20, 40, 60)]
+    tensors = load_file(tmp_path / KEPT)
+    for step in (20, 40):
+        of_step = {name: tensor for name, tensor in tensors.items() if name.startswith(f"{step}/")}
+        save_file(of_step, tmp_path / KEPT_OF_STEP.format(step))
+    (tmp_path / KEPT).unlink()
+    assert change.of_run(workbench.base, tmp_path / "manifest.json") == (rows, summary)
+
+
+@pytest.mark.parametrize(
+    "probe, message",
+    [
+        ({"keep_weights": False}, "no effect without keep_weights"),
+        ({"keep_steps": [20, 30]}, "30 is no probed step"),
+        ({"keep_steps": [80]}, "80 is beyond the run's 60 steps"),
+    ],
+)
+def test_steps_that_cannot_be_kept_are_errors(kept_spec, probe, message):
+    content = kept_spec.model_dump(mode="json")
+    content["probe"] |= {"keep_steps": [20], **probe}
+    with pytest.raises(ValidationError, match=message):
+        RunSpec.model_validate(content)
+
+
+def test_what_verl_kept_is_published_or_missed(tmp_path):
+    folder, out = RunFolder(tmp_path / "state"), tmp_path / "out"
+    out.mkdir()
+    for step in (2, 4):
+        folder.kept(step).parent.mkdir(parents=True, exist_ok=True)
+        folder.kept(step).write_text(str(step))
+    folder.publish_kept([2], out)
+    folder.publish_kept([2, 4], out)  # the first was moved before the stage ended
+    assert [path.read_text() for path in sorted(out.iterdir())] == ["2", "4"]
+    with pytest.raises(SystemExit, match=r"step000006\.safetensors: missing"):
+        folder.publish_kept([2, 6], out)
 
 
 def test_layers_and_period_belong_together(workbench):

@@ -20,8 +20,9 @@ from rlvr import verifiers
 from rlvr.config.schema.specs import EvaluationSpec, RunSpec
 from rlvr.estimators import Estimator
 from rlvr.files import read_json, read_lines
+from rlvr.papers.fade.weights import change
 from rlvr.planning.expansion import make_plan
-from rlvr.policies.store import load
+from rlvr.policies.store import HEAD, kept_files, load
 from rlvr.records import Completion, KeptGroup, Problem, read_records
 from rlvr.show.weights import under_its_state
 
@@ -105,7 +106,7 @@ def spec_of(name: str) -> tuple[RunSpec, Path]:
     changes = {"backend": "verl", "steps": 2, "warmup_steps": 3, "reference_reset": 1 if name == "pacs" else 0}
     if name == "fade":
         changes |= {"last_layers": 1, "last_layers_resets": 1}  # between the steps
-    probe = spec.probe.model_copy(update={"greedy": name == "ace"})
+    probe = spec.probe.model_copy(update={"greedy": name == "ace", "keep_weights": name == "fade"})
     changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe})
     # Several microbatches for each rank's 6 responses; of FADE only the stop saves.
     changes = {"tokens_per_gpu": 128 if RANKS[name] > 1 else 16384} | ({"save_every": 100} if name == "fade" else {})
@@ -208,6 +209,24 @@ def test_two_steps_resumed_merged_and_evaluated(run_of, workbench):
     completions = read_records(folder / "completions.jsonl.gz", Completion)
     assert len(completions) == sampling.sampling.samples * len(read_records(problems, Problem))
     assert sum(c.finished for c in completions) > len(completions) / 2
+
+
+def test_the_weights_of_probed_steps_are_kept_and_measured(run_of, workbench):
+    """FADE's run on two ranks, which was ended between them: those of step 0 are the base's, of 2 the policy's."""
+    spec, folder = run_of
+    steps = spec.kept_steps
+    assert change.kept_steps(folder / "manifest.json") == steps == ([0, 1, 2] if spec.probe.keep_weights else [])
+    if not steps:
+        return
+    assert not list((folder / "state" / "kept").iterdir())
+    published = load(folder / "manifest.json").model.state_dict()
+    begin = {name: weight.bfloat16() for name, weight in load(workbench.base).model.state_dict().items()}
+    for step, expected in ((0, begin), (2, published)):
+        found = change.Stored(kept_files(folder / "manifest.json"), f"{step}/")
+        assert set(found) == set(expected) - {HEAD}  # which is tied
+        assert all(torch.equal(found[name], expected[name].float()) for name in found)
+    rows, _ = change.of_run(workbench.base, folder / "manifest.json")
+    assert [row["step"] for row in rows] == [1, 2] and 0 < rows[0]["weights_l2"] != rows[1]["weights_l2"]
 
 
 def test_the_rollouts_that_it_keeps_are_of_both_steps_with_their_weights(run_of, workbench):

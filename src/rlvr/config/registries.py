@@ -170,7 +170,7 @@ class BackendKind(_OfMachines):
     """A training backend. config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`).
 
     `stages`: how to start `rl` and `sft`; `steps(state)`: the steps of a folder's checkpoints. `critic`: it trains a
-    value model, for PPO; `weights`: it can read and set the policy's weights between steps. One whose stages are
+    value model, for PPO; `weights`: it can keep the policy's weights of probed steps. One whose stages are
     rlvr.training.rl and rlvr.training.sft has `policy(manifest)`, to train or as the reference, and `origin()`, entries
     of the manifest's provenance.
     """

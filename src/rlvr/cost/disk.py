@@ -25,7 +25,8 @@ def of_run(spec: RunSpec, execution: Execution, parameters: float, steps: int) -
     checkpoint = parameters * ((1 + (spec.critic is not None)) * SAVED + more)
     # A checkpoint is written before the oldest is deleted; a finished run keeps the newest's weights.
     held = min(steps // execution.save_every, execution.keep_checkpoints + 1)
-    return Disk(parameters * _final(spec.rl.backend), held * checkpoint, checkpoint)
+    kept = parameters * _width(spec.rl.backend) * len(spec.kept_steps)
+    return Disk(parameters * _final(spec.rl.backend) + kept, held * checkpoint, checkpoint)
 
 
 def of_sft(backend: str, parameters: float) -> Disk:
@@ -35,5 +36,10 @@ def of_sft(backend: str, parameters: float) -> Disk:
 
 
 def _final(backend: str) -> int:
-    """Bytes per parameter of a finished run: its policy, bfloat16 by verl, and its newest checkpoint's weights."""
-    return (2 if backend == "verl" else 4) + 4
+    """Bytes per parameter of a finished run: its policy, and its newest checkpoint's weights."""
+    return _width(backend) + 4
+
+
+def _width(backend: str) -> int:
+    """Bytes per parameter of a policy: verl's have bfloat16."""
+    return 2 if backend == "verl" else 4

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families of text
 KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
+KEPT_OF_STEP = "weights-step{:06d}.safetensors"  # in place of this file, one for each step
 
 
 def last_layers(names: Iterable[str], layers: int) -> list[str]:
@@ -113,6 +114,11 @@ def save_kept(path: Path, kept: dict[int, dict[str, torch.Tensor]]) -> None:
     tensors = {f"{step}/{name}": tensor for step, state in kept.items() for name, tensor in state.items()}
     with whole(path) as partial:
         save_file(tensors, partial)
+
+
+def kept_files(manifest: Path) -> list[Path]:
+    """The files with the weights of a run's probed steps; none where it keeps none."""
+    return sorted(manifest.parent.glob("weights*.safetensors"))
 
 
 def saved_beside(manifest: Path, policy: Policy) -> dict[str, Any]:

@@ -270,9 +270,8 @@ class Trainer:
     # ---- held-out measurements ----
 
     def probe_due(self) -> bool:
-        probe, selects = self.spec.probe, self.spec.selection.rule == "best_validation"
-        due = self.step <= probe.dense_steps or self.step % probe.every == 0
-        return self.held_out is not None and (due or (selects and self.step == self.spec.steps))
+        selects = self.spec.selection.rule == "best_validation" and self.step == self.spec.steps
+        return self.held_out is not None and (self.spec.probe.due(self.step) or selects)
 
     def probe_if_due(self) -> None:
         """The probe of this step, unless it is there: a process that was stopped may have left it out."""
@@ -291,7 +290,7 @@ class Trainer:
         selects = spec.selection.rule == "best_validation" and self.step
         if selects and (self.best is None or pass_rate > self.best["pass_rate"]):
             self.best = {"step": self.step, "pass_rate": pass_rate, "model": self._weights()}
-        if spec.probe.keep_weights:
+        if spec.probe.keeps(self.step):
             weights = self._weights()
             self.kept[self.step] = {name: weights[name] for name in self._own_names()}
         self.probes.append(

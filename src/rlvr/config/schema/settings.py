@@ -146,7 +146,10 @@ class Critic(Strict):
 
 
 class Probe(Strict):
-    """Held-out measurements during training; they use a separate random generator."""
+    """Held-out measurements during training; they use a separate random generator.
+
+    `keep_steps`: of the probed steps those whose weights `keep_weights` keeps; none: all of them.
+    """
 
     problems: Natural
     samples: Positive
@@ -154,6 +157,24 @@ class Probe(Strict):
     dense_steps: Natural
     greedy: bool = False
     keep_weights: bool = False
+    keep_steps: Annotated[tuple[Positive, ...], Field(strict=False)] = ()
+
+    def due(self, step: int) -> bool:
+        """Whether it is a probed step; a run may probe its last one too (`selection`)."""
+        return self.problems > 0 and (step <= self.dense_steps or step % self.every == 0)
+
+    def keeps(self, step: int) -> bool:
+        """Whether a probed step's weights are kept."""
+        return self.keep_weights and (not self.keep_steps or step in self.keep_steps)
+
+    @model_validator(mode="after")
+    def keeps_probed_steps(self):
+        if self.keep_steps and not self.keep_weights:
+            raise ValueError("keep_steps: has no effect without keep_weights: true")
+        if missed := [step for step in self.keep_steps if not self.due(step)]:
+            probed = f"every {self.every}, dense_steps {self.dense_steps}, problems {self.problems}"
+            raise ValueError(f"keep_steps: {missed[0]} is no probed step ({probed})")
+        return self
 
 
 class Selection(Strict):

@@ -61,7 +61,8 @@ class RunSpec(Strict):
 
     @model_validator(mode="after")
     def trainer_sees_its_weights(self):
-        """Between steps, verl's weights are in shards on its workers."""
+        if beyond := [step for step in self.probe.keep_steps if self.rl.steps is not None and step > self.rl.steps]:
+            raise ValueError(f"probe.keep_steps: {beyond[0]} is beyond the run's {self.rl.steps} steps")
         if self.probe.keep_weights and not BACKENDS.load(self.rl.backend).weights:
             valid = " or ".join(name for name, backend in BACKENDS.all() if backend.weights)
             raise ValueError(
@@ -82,6 +83,11 @@ class RunSpec(Strict):
         weighs = any(estimators.INPUTS[need].needs_reference for need in needs)
         resets = self.rl.reference_reset > 0 or self.rl.last_layers_resets > 0
         return weighs or self.loss.kl_coefficient > 0 or resets or self.probe.problems > 0
+
+    @property
+    def kept_steps(self) -> list[int]:
+        """The steps whose weights a run keeps; 0, before RL, is one unless `probe.keep_steps` names others."""
+        return [step for step in range(self.steps + 1) if self.probe.due(step) and self.probe.keeps(step)]
 
     @property
     def last_layers_steps(self) -> list[int]:

@@ -19,7 +19,7 @@ from torch import Tensor
 from rlvr.files import RecordError, read_json
 from rlvr.papers.fade.weights import spectrum
 from rlvr.papers.fade.weights.spectrum import Spectrum
-from rlvr.policies.store import EMBEDDING, HEAD, KEPT, locate
+from rlvr.policies.store import EMBEDDING, HEAD, kept_files, locate
 
 SKETCH = 8192  # numbers that stand for a whole change: cosines between changes from them are off by about 1 / 90
 SUPPRESSED = 10  # tokens that are named
@@ -165,13 +165,13 @@ def suppressed(head: Spectrum, words: list[str]) -> dict[str, Any]:
 
 def kept_steps(run: Path) -> list[int]:
     """The steps whose weights a run kept; empty where it kept none."""
-    file = run.parent / KEPT
-    if not file.is_file():
-        return []
     from safetensors import safe_open
 
-    with safe_open(file, framework="pt") as tensors:
-        return sorted({int(name.split("/")[0]) for name in tensors.keys()})  # noqa: SIM118 - no mapping
+    steps: set[int] = set()
+    for file in kept_files(run):
+        with safe_open(file, framework="pt") as tensors:
+            steps |= {int(name.split("/")[0]) for name in tensors.keys()}  # noqa: SIM118 - no mapping
+    return sorted(steps)
 
 
 def of_run(base: Path, run: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -181,7 +181,7 @@ def of_run(base: Path, run: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]
     last = Change(before, result)
     rows = []
     for step in steps:
-        change = last if step == content["step"] else Change(before, Stored([run.parent / KEPT], f"{step}/"))
+        change = last if step == content["step"] else Change(before, Stored(kept_files(run), f"{step}/"))
         rows.append({"step": step, **change.row(), **change.alignment(last)})
     if content["step"] not in steps:
         rows.append({"step": content["step"], **last.row(), **last.alignment(last)})

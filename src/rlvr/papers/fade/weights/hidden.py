@@ -176,7 +176,7 @@ def of_run(base: Path, run: Path, problems: Path) -> list[dict[str, Any]]:
     for step, manifest in steps.items():
         policy = store.load(manifest or run, device=store.device(), dtype=torch.float32)
         if manifest is None:
-            kept = Stored([run.parent / store.KEPT], f"{step}/")
+            kept = Stored(store.kept_files(run), f"{step}/")
             policy.model.load_state_dict(dict(kept), strict=False)  # a tied head is the embedding
         rows.append(of_policy(policy, spec, train, step))
     return rows

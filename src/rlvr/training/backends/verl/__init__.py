@@ -18,4 +18,4 @@ def steps(state: Path) -> list[int]:
     return [*RunFolder(state).steps(), *([int(note.read_text())] if note.exists() else [])]
 
 
-BACKEND = BackendKind(stages=_STAGES, steps=steps, critic=True)
+BACKEND = BackendKind(stages=_STAGES, steps=steps, critic=True, weights=True)

@@ -258,6 +258,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,
         "+rlvr.probe.greedy": spec.probe.greedy,
+        "+rlvr.probe.kept_steps": spec.kept_steps,
         "+rlvr.record_rollouts": False,  # whether to save each step's rollouts beside the checkpoints
         "+rlvr.keep_checkpoints": execution.keep_checkpoints,
         "+rlvr.save_minutes": execution.save_minutes,

@@ -138,6 +138,7 @@ def main(
         publish_json(run_folder.folder / HISTORY, history.over(run_folder.finished.stat().st_mtime))
         folder = out.parent / f"policy-step{run.steps}"
         sums = merge(run_folder.step(run.steps) / "actor", start, folder)
+        run_folder.publish_kept(run.kept_steps, out.parent)
         outcome = TrainedPolicy(folder, sums, start.template, rows, history, backend=f"verl {VERL}")
         if (kept := RolloutLog.of(run_folder.folder, run.steps, options)) is not None:
             kept.publish(out)

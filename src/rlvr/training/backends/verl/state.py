@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.files import publish_json, read_json, remove
+from rlvr.policies.store import KEPT_OF_STEP
 from rlvr.provenance import History, Origin
 from rlvr.training import prune_checkpoints
 from rlvr.training.lock_file import LEASE, MARK, is_of
@@ -12,6 +13,7 @@ from rlvr.training.lock_file import LEASE, MARK, is_of
 EXTRAS = "rlvr.json"  # in a checkpoint: state that verl does not save
 FINISHED = "finished.json"  # in the folder: all rows of a finished run
 HISTORY = "history.json"  # in the folder: the processes that trained its checkpoints
+KEPT = "kept"  # in the folder: the weights of probed steps, a file each
 STOP = "stop"  # in the folder: its existence asks the trainer to save and stop
 
 
@@ -44,6 +46,18 @@ class RunFolder:
     def __init__(self, folder: Path):
         self.folder, self.finished, self.stop = folder, folder / FINISHED, folder / STOP
         self.recorded = folder / "rollouts"
+
+    def kept(self, step: int) -> Path:
+        """The file of a probed step's weights."""
+        return self.folder / KEPT / KEPT_OF_STEP.format(step)
+
+    def publish_kept(self, steps: list[int], folder: Path) -> None:
+        """Move the weights of these steps to a folder; an earlier stage may have moved some. Raises SystemExit."""
+        for step in steps:
+            if (path := self.kept(step)).exists():
+                path.replace(folder / path.name)
+            elif not (folder / path.name).exists():
+                raise SystemExit(f"{path}: missing, and probe.keep_weights wants the weights of this step")
 
     def steps(self) -> list[int]:
         """Steps of complete checkpoints: verl writes data.pt last, before its note of the newest.

@@ -285,6 +285,8 @@ class VerlTrainer(PPOTrainerSync):
         greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
         batch, levels, failed = self._sample_held_out(self.config.actor_rollout_ref.rollout.val_kwargs.n)
         self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
+        if step in self.ours.probe.kept_steps:
+            self.actor_rollout_wg.keep_weights(str(self.run_folder.kept(step)), step)
         self.probing = True
         batch = self._balance_batch(batch, metrics={})
         self.probing = False

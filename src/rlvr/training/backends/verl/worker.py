@@ -1,4 +1,4 @@
-"""verl's worker of actor and reference, with resets (PACS, sec. 3.4; FADE, App. 15.2)."""
+"""verl's worker of actor and reference, with resets (PACS, sec. 3.4; FADE, App. 15.2) and weights kept on the way."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import torch
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
-from rlvr.policies.store import last_layers
+from rlvr.policies.store import last_layers, save_kept
 from rlvr.training.backends.verl import padded
 from rlvr.training.backends.verl.own_ray import in_own_folder
 
@@ -56,6 +56,21 @@ class ResettingWorker(ActorRolloutRefWorker):
         with torch.no_grad():
             for reference, saved in zip(self.ref.engine.module.parameters(), shards, strict=True):
                 _shard(reference).copy_(saved)
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def keep_weights(self, path: str, step: int) -> None:
+        """Publish the actor's weights in bfloat16, as verl publishes a policy; a tied head is not among them.
+
+        One weight after the other is gathered on every rank, and the first one has all on its host.
+        """
+        kept = {}
+        for name, parameter in self.actor.engine.module.named_parameters():
+            weight = parameter.data.bfloat16()
+            weight = weight.full_tensor() if hasattr(weight, "full_tensor") else weight
+            if self.rank == 0:
+                kept[name] = weight.cpu().contiguous()
+        if self.rank == 0:
+            save_kept(Path(path), {step: kept})
 
     def _file(self, folder: str) -> Path:
         return Path(folder) / f"reference_world_size_{self.world_size}_rank_{self.rank}.pt"
