@@ -191,7 +191,7 @@ def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_no
             f"{count} differences (two-sided p of the same t)."
         )
     if statistics["published"].notna().any():
-        notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
+        notes.append(f"Published: the paper's value ± its own {layout.published_width}, where it gives one.")
         if statistics["minus_published"].isna().all():
             notes.append(
                 "Ours and published are of different models and problems at this scale, so none is subtracted."

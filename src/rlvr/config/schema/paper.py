@@ -8,6 +8,8 @@ from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
 
+PUBLISHED_WIDTH = "95 % half-width over training runs"
+
 
 class PaperModel(Strict):
     """A model in a paper: the paper's settings for it, a prompt that replaces the model's, and sets that replace the
@@ -95,6 +97,7 @@ class Paper(Strict):
     prompts: dict[str, list[str]] = {}  # a prompt, or what the paper says of it -> the sets that it is for
     # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
+    published_width: str = PUBLISHED_WIDTH  # what the ± of its published tables is
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
     models: dict[str, PaperModel] = {}
