@@ -9,7 +9,18 @@ from typer.testing import CliRunner, Result
 from rlvr.commands import app
 from rlvr.items.layout import of as layout_of
 from rlvr.planning.expansion import make_plan
-from rlvr.statistics.consistency import Printed, check, check_table, granularity, in_words, pass_at_k_cells
+from rlvr.statistics.consistency import (
+    UNCERTAINTY,
+    Printed,
+    beyond_problems,
+    beyond_range,
+    check,
+    check_table,
+    granularity,
+    in_words,
+    of_uncertainty,
+    pass_at_k_cells,
+)
 from rlvr.statistics.pass_at_k import pass_at_k
 from rlvr.tables.pass_at_k import _consistency, published
 
@@ -47,6 +58,86 @@ def test_granularity_at_k_equal_to_n():
     assert granularity(Printed.of(256, "97.5"), 40) is None and granularity(Printed.of(256, "92.3"), 40) is not None
 
 
+def width(value: str, half: str, law, *size: int):
+    return law(Printed.of(256, value), Printed.of(256, half), *size)
+
+
+def test_an_uncertainty_stays_within_0_and_100():
+    """100.0 is at least 99.95 and 1.9 at least 1.85, so they reach 101.8; 98.2 ± 1.9 may end at 100."""
+    assert width("100.0", "1.9", beyond_range).by == pytest.approx(1.8)
+    assert width("98.1", "1.9", beyond_range) is None and width("98.2", "1.9", beyond_range) is None
+    assert width("98.3", "1.9", beyond_range).by == pytest.approx(0.1)
+    assert width("0.3", "0.3", beyond_range) is None and width("0.3", "0.5", beyond_range).by == pytest.approx(0.1)
+    assert width("100", "0.0", beyond_range) is None, "0.0 may be 0"
+
+
+def test_an_uncertainty_is_no_wider_than_problems_and_samples_make_it():
+    """1.96 sqrt(96.25 x 3.75 / 5000) = 0.527; 1.96 sqrt(99.95 x 0.05 / 40) = 0.693; at 50 % of 25 problems 19.6."""
+    assert width("96.3", "1.3", beyond_problems, 5000).by == pytest.approx(1.25 - 0.52660, abs=1e-4)
+    assert width("96.3", "0.5", beyond_problems, 5000) is None
+    assert width("100.0", "1.9", beyond_problems, 40).by == pytest.approx(1.85 - 0.69277, abs=1e-4)
+    assert width("97.5", "1.8", beyond_problems, 40) is None, "1.96 sqrt(97.45 x 2.55 / 40) = 4.9"
+    assert width("50", "20", beyond_problems, 25) is None and width("50", "21", beyond_problems, 25) is not None
+
+
+@pytest.mark.parametrize(("n", "a", "b"), [(1, 0.2, 0.2), (8, 0.3, 1.0), (64, 1.0, 1.0), (64, 5.0, 0.2)])
+def test_real_errors_keep_the_bound_at_every_k(n, a, b):
+    """Over sets of 60 problems, drawn and sampled n times. At k = n a problem has 0 or 1: the bound is reached."""
+    generator = np.random.Generator(np.random.Philox(11))
+    c_SN = generator.binomial(n, generator.beta(a, b, size=(4000, 60)))
+    for k in (k for k in (1, 4, 16, 64) if k <= n):
+        means = 100 * pass_at_k(n, c_SN.ravel(), k).reshape(c_SN.shape).mean(axis=1)
+        bound = np.sqrt(means.mean() * (100 - means.mean()) / 60)
+        assert means.std() <= 1.03 * bound, "1.03: of 4,000 sets"
+        if k == n:
+            assert means.std() >= 0.97 * bound
+
+
+def test_uncertainties_are_checked_beside_a_value_and_in_their_column(tmp_path):
+    for text in ("k,value\n1,90\n256,100.0 ± 1.9\n", "k,value,ci\n1,90,\n256,100.0,1.9\n"):
+        table = tmp_path / "row.csv"
+        table.write_text(text)
+        done = consistency(table)
+        assert done.exit_code == 0 and "not ± within 0 and 100: k = 256: 100 ± 1.9, by at least 1.8" in done.stdout
+        assert "0 of 1 rows" in done.stdout and "1 of 1 rows with a ± have one" in done.stdout
+    table.write_text("benchmark,k,value,ci\nAIME,64,50,30\n")  # one k is enough, and --samples is not needed
+    assert "0 of 1 rows with a ±" in consistency(table).stdout
+    assert "of 30 problems, at most 18" in consistency(table, "--problems", "AIME=30").stdout
+    table.write_text("k,value,ci\n1,0.90,0.20\n2,0.95,\n")
+    assert "k = 1: 90 ± 20, by at least 9" in consistency(table).stdout, "fractions"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("256,97.5,wide", "line 2: ci: must be a number such as 0.2"),
+        ("256,97.5,-1", "line 2: ci: must be a number such as 0.2"),
+        ("256,97.5 ± 1.2,1.4", "line 2: ci: the value has a ± of its own (1.2); remove one of them"),
+    ],
+)
+def test_an_uncertainty_that_cannot_be_read_is_an_error(tmp_path, line, message):
+    table = tmp_path / "row.csv"
+    table.write_text(f"k,value,ci\n{line}\n")
+    done = consistency(table)
+    assert done.exit_code == 2 and message in done.stderr, done.stderr
+
+
+def test_the_published_uncertainties():
+    """A-GRAE's version 3: all of MATH from k = 32 on, and where AMC23 is at 100.0. ACE's keep both laws."""
+    sizes = {"MATH": 5000, "AIME2025": 30, "AMC23": 40, "MATH-500": 500}
+    frames = [pass_at_k_cells(pd.read_csv(path, dtype=str, keep_default_na=False)) for path in REFERENCE]
+    assert {frame["paper"].iloc[0] for frame in frames if len(frame) and frame["ci"].any()} == {"ACE", "A-GRAE"}
+    found = pd.concat([check_table(frame, sizes) for frame in frames])
+    found = found[of_uncertainty(found)]
+    assert set(found["paper"]) == {"A-GRAE"} and set(found["table"]) == {"T2"} and set(found["law"]) == set(UNCERTAINTY)
+    at = found["where"].str.extract(r"k = (\d+)")[0].astype(int)
+    math = found["benchmark"] == "MATH"
+    assert {9} == {(math & (at == k)).sum() for k in (32, 64, 128, 256)} and set(at[~math]) == {256}
+    beyond = found[found["law"] == UNCERTAINTY[0]]
+    assert set(beyond["method"]) == {"Base Model", "DAPO + A-GRAE", "Dr.GRPO + A-GRAE"}
+    assert set(beyond["benchmark"]) == {"AMC23"} and len(beyond) == 3
+
+
 def test_the_published_tables():
     """Five rows of ACE's Table 2 (all of Llama), eight of A-GRAE, one of PACS; found by hand before."""
     found = []
@@ -54,7 +145,10 @@ def test_the_published_tables():
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
         frame = frame[frame["k"].str.fullmatch(r"\d+") & frame["value"].str.fullmatch(r"\d+(\.\d+)?")]
         found.append(check_table(frame))
-    rows = pd.concat(found).groupby(["paper", "table", "model", "method", "benchmark"]).size().reset_index()
+    every = pd.concat(found)
+    rows = (
+        every[~of_uncertainty(every)].groupby(["paper", "table", "model", "method", "benchmark"]).size().reset_index()
+    )
     assert rows.groupby("paper").size().to_dict() == {"ACE": 5, "A-GRAE": 8, "PACS": 1}
     ace = rows[rows["paper"] == "ACE"]
     assert set(ace["model"]) == {"Llama-3.1-8B-Instruct"} and set(ace["table"]) == {"T2"}
@@ -208,6 +302,15 @@ def test_a_table_has_footnotes_on_its_own_benchmarks_alone():
     (of_math,), (of_all,) = (_consistency(layout_of(plan, "agrae", name), reference) for name in ("core", "table6"))
     assert "(group level) on MATH: not concave" in of_math and "AIME" not in of_math
     assert of_all.startswith(of_math.removesuffix(".")) and "Easy-Focused on AIME2025: not concave" in of_all
+
+
+def test_a_table_with_uncertainties_says_which_of_them_no_range_has():
+    plan, reference = make_plan(ROOT, "paper", ["agrae"]), ROOT / "config/papers/agrae/reference/table2.csv"
+    layout = layout_of(plan, "agrae", "table2")
+    values, widths = _consistency(layout, reference, with_width=True)
+    assert widths.startswith("Published ± that no range of pass@k has") and "100 ± 1.9" in widths
+    assert [values] == _consistency(layout, reference), "without ± in the statistics they are not spoken of"
+    assert "version 3" in layout.published_width
 
 
 def test_a_row_has_the_numbers_of_a_table_of_its_own():

@@ -60,6 +60,7 @@ def test_flops_by_hand():
         ("Qwen/Qwen2.5-3B", 3_085_938_688),
         ("Qwen/Qwen2.5-Math-7B", 7_615_616_512),
         ("Qwen/Qwen3-4B", 4_022_468_096),
+        ("Qwen/Qwen3-14B", 14_768_307_200),
         ("Qwen/Qwen3-8B-Base", 8_190_735_360),
         ("meta-llama/Llama-3.1-8B-Instruct", 8_030_261_248),
     ],

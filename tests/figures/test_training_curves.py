@@ -198,6 +198,21 @@ def test_the_papers_numbers_are_crosses_at_their_steps(name):
     assert texts.count("the paper's number") == 1
 
 
+def test_a_collapse_is_shown_by_accuracy_too():
+    """A line per run at its probes; which runs collapsed is still a matter of unsolved prompts."""
+    shares, greedy = [0.5, 0.2, 0.2, 0.9], [(0, 0.3), (2, 0.6), (4, 0.1)]
+    metrics = [{"step": step, "prompts_drawn": 10, "unsolved": 10 * share} for step, share in enumerate(shares, 1)]
+    probe = [{"step": step, "greedy": value} for step, value in greedy]
+    content = layout("collapse", ["grpo"], seeds=1, measure="greedy", collapse={**RULE, "window": 0.25})
+    frame = KINDS["collapse"](content, by_hand(**{"m-grpo-0": (probe, metrics)}))
+    assert frame[["step", "value"]].to_numpy().tolist() == [list(pair) for pair in greedy]
+    assert frame["running_mean"].equals(frame["value"]) and set(frame["measure"]) == {"greedy"}
+    assert frame["collapsed"].all()
+    figure = LOADED["collapse"].draw(content, [frame])
+    assert figure.axes[0].get_ylabel() == "greedy pass rate on\nheld-out problems"
+    assert figure.axes[0].lines[-1].get_xydata().tolist() == [list(pair) for pair in greedy]
+
+
 def test_a_published_number_names_an_arm_of_the_figure():
     config = {"title": "", "kind": "over_steps", "models": ["m"], "arms": ["grpo"], "measures": ["unsolved"]}
     with pytest.raises(ValueError, match=r"published.0.arm: no arm 'gpro' in this figure; did you mean 'grpo'"):
@@ -308,6 +323,7 @@ def test_kinds_in_the_configuration(paper):
         ({"kind": "over_steps", "arms": ["grpo"]}, "figures.figure.measures: this key is missing"),
         ({"kind": "masses", "arms": ["grpo"], "measures": ["oef"]}, "figures.figure.measures: unknown key"),
         ({"kind": "collapse", "arms": ["grpo", "base"]}, "the arm 'base' is not trained"),
+        ({"kind": "collapse", "arms": ["grpo"], "measure": "greedy"}, "measure: 'greedy' needs probe.greedy: true"),
         ({"kind": "solve_rates"}, "figures.figure.arms: this key is missing"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["greedy"]}, "needs probe.greedy: true"),
         ({"kind": "over_steps", "arms": ["grpo"], "measures": ["delta"]}, "no arm of this figure has it"),

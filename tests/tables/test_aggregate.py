@@ -125,6 +125,25 @@ def test_a_table_across_benchmarks_by_hand():
     assert set(table["problems"]) == {3} and set(table["samples"]) == {4}
 
 
+def test_a_published_mean_is_that_of_the_papers_values_on_all_benchmarks(tmp_path):
+    """a: (61.2 + 20.5) / 2; b has no value on y."""
+    path = tmp_path / "averages.csv"
+    path.write_text(
+        "paper,table,model,method,benchmark,k,value,ci\nP,T1,M,a,x,1,61.2,\nP,T2,M,a,y,1,20.5,\nP,T1,M,b,x,1,70,\n"
+    )
+    cells = [{**dict(cell), "published": cell.arm, "published_model": "M"} for cell in across().cells]
+    for stand_in, minus in (("M", 50 - 40.85), ("m", None)):
+        layout = across(cells=[{**cell, "stand_in": stand_in} for cell in cells])
+        rows = summarise(layout, by_pair(), path).set_index(["arm", "score"])
+        assert rows.loc[("a", "mean"), "published"] == pytest.approx(40.85)
+        assert rows["published"].notna().sum() == 1 and rows["published_ci"].isna().all()
+        found = rows.loc[("a", "mean"), "minus_published"]
+        assert pd.isna(found) if minus is None else found == pytest.approx(minus)
+    notes = render(layout, rows.reset_index()).notes
+    assert any(note.startswith("A published mean is that of the paper's values") for note in notes)
+    assert not any("published mean" in note for note in render(across(), summarise(across(), by_pair())).notes)
+
+
 @pytest.mark.parametrize(
     ("arm", "column", "of_x", "of_y", "value"),
     [("blind", "chance", 0.1, 0.5, 100 * (1 - 0.9**2 + 1 - 0.5**2) / 2), ("lookup", "lookup", 1, 3, 50)],

@@ -124,6 +124,21 @@ def test_both_engines_take_the_same_steps(tmp_path):
     assert both["native"][1]["value_clip_fraction"] > 0  # the clip was at work
 
 
+@pytest.mark.parametrize("engine", ["torch", "native"])
+@pytest.mark.parametrize(
+    ("mode", "whole"),
+    [("token_mean", 4 / 2 / 6), ("sequence_mean", (2 / 2 / 2 + 2 / 4 / 2) / 2), ("sequence_sum", 4 / 2 / (2 * 16))],
+)
+def test_the_critics_loss_is_aggregated_as_the_policys(engine, mode, whole, tmp_path):
+    """Two responses of 2 and 4 tokens; values are 0 and all returns of the first 1, of the second sqrt(1/2)."""
+    tokens_PGT = torch.tensor([[[5, 6, 0, 0], [5, 6, 5, 6]]])
+    groups = Groups(torch.tensor([[7, 8]]), torch.tensor([2]), tokens_PGT, torch.tensor([[2, 4]]))
+    settings = Critic(learning_rate=1e-3, clip=100.0)
+    critic = ValueModel(models(tmp_path)[engine], settings, RL, Microbatch(), mode=mode, longest=16)
+    estimates = critic.estimate(groups, torch.tensor([[1.0, 0.5**0.5]]))
+    assert critic.update(groups, estimates)["value_loss"] == pytest.approx(whole, rel=1e-5)
+
+
 @pytest.mark.verl
 def test_gae_and_the_value_loss_are_verls_own():
     """Advantages, returns, loss and gradient of the same batch."""

@@ -1,4 +1,4 @@
-"""`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can have."""
+"""`rlvr consistency`: published pass@k rows that no unbiased pass@k at one fixed n can have, and their ±."""
 
 import csv
 import io
@@ -14,22 +14,25 @@ import typer
 from rlvr.commands.lines import fail, say, text_of
 from rlvr.suggest import close, missing, nearest
 
-COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value")
+COLUMNS = ("paper", "table", "model", "method", "benchmark", "k", "value", "ci")
 ROW = COLUMNS[:5]
+NEEDED = ("k", "value")
 _K = re.compile(r"(?:pass@)?([1-9][0-9]{0,8})(?:\.0+)?")
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,20})?"
-_VALUE = re.compile(rf"({_NUMBER})\s*(\\?%)?(?:\s*(?:±|\+/-|\\pm)\s*{_NUMBER}\s*(\\?%)?)?")
+_VALUE = re.compile(rf"({_NUMBER})\s*(\\?%)?(?:\s*(?:±|\+/-|\\pm)\s*({_NUMBER})\s*(\\?%)?)?")
+_WIDTH = re.compile(rf"({_NUMBER})\s*(?:\\?%)?")
 _NO_VALUE = ("", "-", "–", "—", "n/a", "na", "nan", "none")
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A printed pass@k: its row's names, k, and the digits of its value."""
+    """A printed pass@k: its row's names, k, and the digits of its value and of what stands behind its ±."""
 
     line: int
     row: tuple[str, ...]
     k: int
     value: str
+    ci: str  # empty: none
     percent: bool  # whether a percent sign follows
 
 
@@ -51,14 +54,16 @@ class Table:
     def frame(self) -> Any:
         import pandas as pd
 
-        return pd.DataFrame([(*cell.row, str(cell.k), cell.value) for cell in self.cells], columns=[*COLUMNS])
+        rows = [(*cell.row, str(cell.k), cell.value, cell.ci) for cell in self.cells]
+        return pd.DataFrame(rows, columns=[*COLUMNS])
 
 
 def consistency(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Tables as CSV: k, value, and what tells rows apart of paper, table, model, method, benchmark."
+            help="Tables as CSV: k, value, what tells rows apart of paper, table, model, method, benchmark, and ci, "
+            "the ± of a value."
         ),
     ],
     samples: Annotated[
@@ -66,7 +71,10 @@ def consistency(
     ] = None,
     problems: Annotated[
         list[str] | None,
-        typer.Option(metavar="BENCHMARK=N", help="The number of problems of a benchmark, for the same check."),
+        typer.Option(
+            metavar="BENCHMARK=N",
+            help="The number of problems of a benchmark, for this check and for the width of a ±.",
+        ),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the findings as CSV.")] = False,
 ) -> None:
@@ -76,16 +84,20 @@ def consistency(
     1 and none has a percent sign. Lines without a whole k or a value are skipped; any other unreadable line is an
     error. A finding does not say which number is wrong, or why. Averages over runs at different n may break these laws.
 
+    A ± must not reach beyond 0 or 100 and, with --problems, must not be wider than 1.96 sqrt(v (100 - v) / problems):
+    no 95 % interval over problems and samples is. That holds for one policy; several training runs may spread more.
+
     Example: rlvr consistency table.csv
     """
     import pandas as pd
 
-    from rlvr.statistics.consistency import check_table
+    from rlvr.statistics.consistency import check_table, of_uncertainty
 
     sizes = _sizes(problems or [])
-    if (samples is None) != (not sizes):
-        fail("--samples and --problems: each needs the other")
     tables = [_read(file) for file in files]
+    widths = any(cell.ci for table in tables for cell in table.cells)
+    if (samples is not None and not sizes) or (sizes and samples is None and not widths):
+        fail("--samples and --problems: each needs the other")
     benchmarks = {cell.row[4] for table in tables for cell in table.cells}
     for name in (name for name in sizes if name not in benchmarks):
         fail(f"--problems: no row has the benchmark {name!r}{nearest(name, benchmarks)}")
@@ -100,8 +112,14 @@ def consistency(
         typer.echo("  ".join(filter(None, (str(part.iloc[0][column]) for column in ROW))) or "the row without a name")
         for law, where, by in zip(part["law"], part["where"], part["by"], strict=True):
             typer.echo(f"    not {law}: {where}, by at least {by:.2g} points")
-    inconsistent = findings.groupby(list(ROW)).ngroups if len(findings) else 0
+    wide = of_uncertainty(findings)
+    inconsistent, too_wide = (
+        part.groupby(list(ROW)).ngroups if len(part) else 0 for part in (findings[~wide], findings[wide])
+    )
     typer.echo(f"{inconsistent} of {rows} rows in {len(files)} files cannot be an unbiased pass@k at one fixed n.")
+    if widths:
+        with_width = len({(table.file, cell.row) for table in tables for cell in table.cells if cell.ci})
+        typer.echo(f"{too_wide} of {with_width} rows with a ± have one that cannot be of problems and samples.")
 
 
 def _sizes(words: list[str]) -> dict[str, int]:
@@ -122,10 +140,11 @@ def _checked_rows(tables: list[Table], sizes: dict[str, int], samples: int | Non
     for table in tables:
         exact = [cell.row for cell in table.cells if cell.k == samples and cell.row[4] in sizes]
         several = [row for row, count in Counter(cell.row for cell in table.cells).items() if count > 1]
-        rows, sized = rows + len({*several, *exact}), sized + len(exact)
+        wide = [cell.row for cell in table.cells if cell.ci]
+        rows, sized = rows + len({*several, *exact, *wide}), sized + len(exact)
     if not rows:
         fail("nothing to check: no row has a value at two k")
-    if sizes and not sized:
+    if samples is not None and not sized:
         fail(f"--samples: no row of {', '.join(sizes)} has k = {samples}")
     return rows, sized
 
@@ -170,7 +189,7 @@ def _read(file: Path) -> Table:
 def _check_header(file: Path, header: list[str]) -> None:
     for column in COLUMNS:
         misspelt = close(column, [name for name in header if name not in COLUMNS])
-        if column not in header and (misspelt or column not in ROW):
+        if column not in header and (misspelt or column in NEEDED):
             fail(f"{file}: the column {column} {missing(column, header, COLUMNS)}")
     if repeated := [name for name, count in Counter(header).items() if count > 1]:
         fail(f"{file}: the column {repeated[0]!r} is there twice")
@@ -190,4 +209,19 @@ def _cell(line: int, fields: dict[str, str]) -> Shift | None:
         raise ValueError(f"value: must be a number such as {example} (got {text[:40]!r})")
     if Fraction(value[1]) > 100:
         raise ValueError(f"value: pass@k is at most 100 percent (got {text[:40]!r})")
-    return Shift(line, tuple(fields[column] for column in ROW), int(k[1]), value[1], bool(value[2] or value[3]))
+    percent = bool(value[2] or value[4])
+    return Shift(
+        line, tuple(fields[column] for column in ROW), int(k[1]), value[1], _width(fields["ci"], value[3]), percent
+    )
+
+
+def _width(text: str, beside: str | None) -> str:
+    """The digits behind a ±, of the column ci or beside the value. Raises ValueError where unreadable, or for both."""
+    if text.lower() in _NO_VALUE:
+        return beside or ""
+    width = _WIDTH.fullmatch(text)
+    if not width:
+        raise ValueError(f"ci: must be a number such as 0.2, with a decimal point (got {text[:40]!r})")
+    if beside:
+        raise ValueError(f"ci: the value has a ± of its own ({beside[:40]}); remove one of them")
+    return width[1]

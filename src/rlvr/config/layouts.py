@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from rlvr.config.schema.paper import PUBLISHED_WIDTH
 from rlvr.config.schema.settings import Statistics
 
 
@@ -88,6 +89,7 @@ class ScoresLayout(CellsLayout):
     selected: dict[str, str] = {}  # by method, how its checkpoints were selected; none: all are from the last step
     trainers: dict[str, list[str]] = {}  # by trainer its methods, where there are several
     measures: tuple[str, ...] = ()  # of scores beside pass@k
+    published_width: str = PUBLISHED_WIDTH
 
     @property
     def at_equal_pass_1(self) -> bool:
@@ -105,7 +107,7 @@ class Looks(Spec):
     methods: dict[str, str] = {}  # a swept arm -> the arm that it varies
 
 
-SHOWN = {*Layout.model_fields, *Looks.model_fields, "colors", "lines", "published"} - {"kind"}
+SHOWN = {*Layout.model_fields, *Looks.model_fields, "colors", "lines", "published", "published_width"} - {"kind"}
 
 
 def numbers_of(layout: Layout) -> dict[str, Any]:

@@ -26,8 +26,9 @@ def advantages(
     A is the base estimator's, p the solve rate and omega the mean reward of the step's whole batch (Eq. 11), the
     controller's state. `levels` keeps the sample level (Eq. 12) or the group level (Eq. 13) only (Table 5). alpha is
     1 for text and 0.5 for images in the paper. `easy="code"` replaces 1 / (2 sqrt(1 - p)) by 1 / (2 (1 - sqrt(p))),
-    as in the released code (7.74 against 1.41 at p = 7/8); the equation is the default, since the code's branch is
-    guarded by a value that its schedule does not produce after the first step. `std` as in `grpo`; their code is
+    as in the released code (7.74 against 1.41 at p = 7/8). The equation is the default: in that code the branch of
+    A-GRAE never runs, so its scripts train the base method (it asks for a weight of 2.0, and its schedule, counted
+    from step 1, gives less at every step; config/papers/agrae/deviations.md). `std` as in `grpo`; their code is
     unbiased. `rate="reward"` takes the group's mean reward, kept in [0, 1], for p: where wrong responses too have a
     reward, for their form, all would count as correct. Raises ValueError unless 0 < alpha <= 1.
     """

@@ -92,6 +92,7 @@ def with_scores(item: Item, plan: Plan, paper: str) -> ScoresLayout:
         selected=_selected(item, plan),
         trainers=_trainers(item, plan),
         measures=getattr(item.content, "measures", ()),
+        published_width=plan.papers[paper].paper.published_width,
     )
 
 

@@ -3,9 +3,18 @@
 With n samples per problem and c correct, pass@k is non-decreasing and concave in k, and pass@(m k) <= m pass@k; so is
 its mean over problems. A printed value is an interval: half a unit of its last digit on either side. A row is
 inconsistent only if no values inside these intervals satisfy a law.
+
+A printed uncertainty v ± u has laws of its own. As a range of values of pass@k it lies within 0 and 100. As an error of
+problems and samples it is bounded: whatever n and k are, a problem's estimate lies in [0, 1], so over N problems with
+mean v the variance of one estimate, drawn with its problem, is at most v (1 - v) (Bhatia & Davis 2000), and the
+standard error of the mean at most sqrt(v (1 - v) / N). With fixed problems it is smaller. So u <= 1.96 times that, as a
+95 % half-width. This falls as v rises from 50 to 100: a u that grows with k on the way to 100 leaves it at some k. It
+assumes that problems are independent, and that u is no wider interval and not of several training runs, whose spread
+it does not bound.
 """
 
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -36,6 +45,12 @@ class Printed:
     @property
     def high(self) -> Fraction:
         return self.value + self.half
+
+
+WITHIN_RANGE = "± within 0 and 100"
+OF_PROBLEMS = "± at most 1.96 sqrt(v (100 - v) / problems)"
+UNCERTAINTY = (WITHIN_RANGE, OF_PROBLEMS)  # the laws of v ± u
+QUANTILE = 1.96  # of the normal law, for 95 %
 
 
 @dataclass(frozen=True)
@@ -94,6 +109,28 @@ def granularity(printed: Printed, problems: int) -> Violation | None:
     return Violation("a multiple of 1 / problems", where, float(distance))
 
 
+def beyond_range(value: Printed, width: Printed) -> Violation | None:
+    """The violation of a v ± u that reaches below 0 or above 100 for all values that round to v and u."""
+    over = max(value.low + width.low - 100, width.low - value.high)
+    if width.low <= 0 or over <= 0:
+        return None
+    return Violation(WITHIN_RANGE, _with_width(value, width), float(over))
+
+
+def beyond_problems(value: Printed, width: Printed, problems: int) -> Violation | None:
+    """The violation of a v ± u that is wider than problems and samples can make it (see the module)."""
+    widest = min(max(Fraction(50), value.low), value.high)  # of the values that round to v, the nearest to 50
+    bound = QUANTILE * math.sqrt(float(widest * (100 - widest)) / problems)
+    over = float(width.low) - bound
+    if over <= 0:
+        return None
+    return Violation(OF_PROBLEMS, f"{_with_width(value, width)} of {problems} problems, at most {bound:.2g}", over)
+
+
+def _with_width(value: Printed, width: Printed) -> str:
+    return f"k = {value.k}: {float(value.value):g} ± {float(width.value):g}"
+
+
 def pass_at_k_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of a reference table (all text) with a pass@k: an integer k and a plain number."""
     number = frame["value"].str.fullmatch(r"\d+(\.\d+)?") & frame["k"].str.fullmatch(r"[1-9]\d*")
@@ -110,13 +147,23 @@ def in_words(findings: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def _widths(cells: pd.DataFrame) -> list[str]:
+    return cells["ci"].tolist() if "ci" in cells else [""] * len(cells)
+
+
+def of_uncertainty(findings: pd.DataFrame) -> pd.Series:
+    """Whether each finding is of a v ± u, not of the values."""
+    return findings["law"].isin(UNCERTAINTY)
+
+
 def check_table(
     frame: pd.DataFrame, sizes: dict[str, int] | None = None, samples: int | None = None, unit: int = 1
 ) -> pd.DataFrame:
-    """One row per violation in a reference table (paper, table, model, method, benchmark, k, value; all text).
+    """One row per violation in a reference table (paper, table, model, method, benchmark, k, value, ci; all text).
 
-    With `sizes` (problems per benchmark) and `samples` (n) it also checks granularity at k = n. `unit` is 100 where
-    values are fractions.
+    `ci`, the u of v ± u, may be empty or missing. With `sizes` (problems per benchmark) it also checks that u is not
+    wider than problems and samples make it, and with `samples` (n) granularity at k = n. `unit` is 100 where values
+    are fractions.
     """
     rows = []
     for _, cells in frame.groupby(list(ROW), sort=False):
@@ -126,5 +173,8 @@ def check_table(
         size = (sizes or {}).get(str(first["benchmark"]))
         if size and samples:
             violations += [f for p in row if p.k == samples and (f := granularity(p, size))]
+        widths = [(p, Printed.of(p.k, u, unit)) for p, u in zip(row, _widths(cells), strict=True) if u]
+        violations += [f for p, u in widths if (f := beyond_range(p, u))]
+        violations += [f for p, u in widths if size and (f := beyond_problems(p, u, size))]
         rows += [{name: first[name] for name in ROW} | vars(f) for f in violations]
     return pd.DataFrame(rows, columns=[*ROW, "law", "where", "by"])

@@ -70,7 +70,7 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
                     **(published_of(reference, cell, panel.published, k) if score == "pass" else NOT_PUBLISHED),
                     **sizes(cell, problems=len(first), clusters=units, samples=samples),
                 }
-                row["minus_published"] = _minus_published(row, cell)
+                row["minus_published"] = minus_published(row, cell)
                 row["false_working"] = false_working([frames[policy] for policy in cell.policies])
                 rows.append(row)
         rows += _untrained_rows(layout, cells[0], panel.name, first, units, samples)
@@ -100,7 +100,7 @@ def at_equal(
     return on_curve(cell.rates, baseline.policies, of(pass_at(1)), of(measure))
 
 
-def _minus_published(row: dict[str, Any], cell: CellLayout) -> float | None:
+def minus_published(row: dict[str, Any], cell: CellLayout) -> float | None:
     """The difference from the paper's value, where the model is the paper's."""
     if row["published"] is None or cell.stand_in not in cell.model.split(", "):
         return None

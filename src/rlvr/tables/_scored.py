@@ -66,7 +66,7 @@ def _check_hard_levels(config: Any, evaluations: dict[str, tuple[str, ...]], sco
 
 def check_published(config: Any, file: PublishedTable, paper: Paper, place: str, *, column: str = "{}") -> None:
     """Raises ConfigError for names that the published table lacks; `column` formats a benchmark's name."""
-    if config.hard_levels:
+    if getattr(config, "hard_levels", False):
         raise ConfigError(f"{place}.reference: not for a table of hard levels: published values cover all")
     for model in config.models:
         name = paper.published_as.get(model, model)
@@ -191,7 +191,7 @@ def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_no
             f"{count} differences (two-sided p of the same t)."
         )
     if statistics["published"].notna().any():
-        notes.append("Published: the paper's value ± its own 95 % half-width over training runs, where it gives one.")
+        notes.append(f"Published: the paper's value ± its own {layout.published_width}, where it gives one.")
         if statistics["minus_published"].isna().all():
             notes.append(
                 "Ours and published are of different models and problems at this scale, so none is subtracted."

@@ -1,6 +1,8 @@
 """One number per method over several benchmarks: the mean and the interquartile mean of pass@k."""
 
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,15 +14,17 @@ from rlvr.config.measures import SHARE
 from rlvr.config.schema.fields import Positive
 from rlvr.items import TableKind
 from rlvr.statistics.aggregate import Aggregate, Matrix, RunsAndProblemsByBenchmark, iqm, mean
+from rlvr.statistics.references import NOT_PUBLISHED, Reference
 from rlvr.statistics.scores import Scores, false_working, matrix, pass_at, units_of
 from rlvr.statistics.table_rows import (
-    NOT_PUBLISHED,
     UNTRAINED,
     blocks,
     frames_of,
     head,
     holm,
+    minus_published,
     numbers,
+    published_of,
     sizes,
     untrained_row,
 )
@@ -40,23 +44,26 @@ WORDS = _scored.Words(
     drawn="training runs, each with its scores on all benchmarks, × problems of each benchmark (two-way random "
     "effects, Student's t, paired for differences): other runs and other problems, not other benchmarks",
 )
-render, sentences = partial(_scored.render, WORDS), partial(_scored.sentences, WORDS)
+sentences = partial(_scored.sentences, WORDS)
 
 
 class Config(MethodsTable):
     benchmarks: list[str] = Field(min_length=1)
     k: list[Positive] = Field(min_length=1)
+    reference: str | None = None  # published values on each benchmark, a file of the paper's folder reference/
 
     def over(self) -> list[str]:
         """The benchmarks, in order."""
         return self.benchmarks
 
 
-def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
+def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None = None) -> pd.DataFrame:
     """One row per model, method, k and aggregate (mean, iqm) of pass@k over the benchmarks, in percent.
 
-    Holm's correction is over all differences of the table.
+    Holm's correction is over all differences of the table. The published mean is that of the paper's values on the
+    benchmarks; where it lacks one of them there is none, nor is there a published IQM.
     """
+    published = Reference(pd.read_csv(reference)) if reference else None
     names = ", ".join(panel.name for panel in layout.panels)
     rows = []
     for _, cells, baseline in blocks(layout.model_copy(update={"panels": layout.panels[:1]})):
@@ -79,7 +86,8 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
                         **head(cell, names, name, k, cell.learning_rate),
                         **numbers(intervals.of(aggregate, ours), difference),
                     }
-                    row |= {**NOT_PUBLISHED, **sizes(cell, **size), "minus_published": None}
+                    row |= _published(published, layout, cell, k) if name == "mean" else NOT_PUBLISHED
+                    row |= {**sizes(cell, **size), "minus_published": minus_published(row, cell)}
                     rows.append({**row, "false_working": false_share})
         for arm, (_, passes) in UNTRAINED.items():
             for k in layout.k:
@@ -92,6 +100,22 @@ def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=", ".join(layout.sets().values()))
 
 
+def _published(reference: Reference | None, layout: ScoresLayout, cell: CellLayout, k: int) -> dict[str, float | None]:
+    """The mean of the paper's values of a cell over the benchmarks, without a half-width."""
+    values = [published_of(reference, cell, panel.published, k)["published"] for panel in layout.panels]
+    known = [value for value in values if value is not None]
+    return {**NOT_PUBLISHED, "published": float(np.mean(known))} if len(known) == len(values) else dict(NOT_PUBLISHED)
+
+
+def _notes(layout: ScoresLayout, statistics: pd.DataFrame) -> Sequence[str]:
+    if statistics["published"].isna().all():
+        return []
+    return ["A published mean is that of the paper's values on these benchmarks, as they are printed."]
+
+
+render = partial(_scored.render, WORDS, notes=_notes)
+
+
 def _matrices(by_benchmark: list[dict[str, pd.DataFrame]], cell: CellLayout, k: int) -> list[Matrix]:
     """pass@k (S, C) on each benchmark."""
     return [matrix([frames[policy] for policy in cell.policies], pass_at(k)) for frames in by_benchmark]
@@ -102,8 +126,9 @@ TABLE = TableKind(
     layout=ScoresLayout,
     expand=_scored.expand,
     statistics=statistics,
-    reads=("scores",),
+    reads=("scores", "reference"),
     claims=score_claims.CLAIMS,
     render=render,
+    check_published=_scored.check_published,
     sentences=sentences,
 )

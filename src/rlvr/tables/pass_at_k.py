@@ -22,7 +22,7 @@ from rlvr.figures import frontier
 from rlvr.items import TableKind
 from rlvr.items.rendered import Rendered
 from rlvr.items.scope import Scope
-from rlvr.statistics.consistency import check_table, in_words, pass_at_k_cells
+from rlvr.statistics.consistency import check_table, in_words, of_uncertainty, pass_at_k_cells
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
@@ -114,16 +114,22 @@ def published(layout: ScoresLayout, reference: Path) -> pd.DataFrame:
 
 
 def render(layout: ScoresLayout, statistics: pd.DataFrame, reference: Path | None) -> Rendered:
-    return _scored.render(WORDS, layout, statistics, _consistency(layout, reference) if reference else [])
+    with_width = bool(statistics["published_ci"].notna().any())
+    return _scored.render(WORDS, layout, statistics, _consistency(layout, reference, with_width) if reference else [])
 
 
-def _consistency(layout: ScoresLayout, reference: Path) -> list[str]:
-    """A note on published rows of the table's benchmarks that violate the laws of pass@k."""
+def _consistency(layout: ScoresLayout, reference: Path, with_width: bool = False) -> list[str]:
+    """Notes on published rows of the table's benchmarks that violate the laws of pass@k and, if asked, of its ±."""
     table = pd.read_csv(reference, dtype=str, keep_default_na=False)
     table = table[table["benchmark"].map(lookup_key).isin([lookup_key(panel.published) for panel in layout.panels])]
-    impossible = in_words(check_table(pass_at_k_cells(table)))
-    words = "Published rows that no unbiased pass@k at one fixed n can give, rounding allowed for (`rlvr consistency`)"
-    return [f"{words}: {'. '.join(impossible)}."] if impossible else []
+    findings = check_table(pass_at_k_cells(table))
+    wide = of_uncertainty(findings)
+    notes = {
+        "rows that no unbiased pass@k at one fixed n can give": in_words(findings[~wide]),
+        "± that no range of pass@k has": in_words(findings[wide]) if with_width else [],
+    }
+    words = "Published {}, rounding allowed for (`rlvr consistency`)"
+    return [f"{words.format(what)}: {'. '.join(rows)}." for what, rows in notes.items() if rows]
 
 
 TABLE = TableKind(

@@ -15,7 +15,7 @@ from rlvr.policies.errors import NonFinite
 from rlvr.training import gae
 from rlvr.training.batches import Groups, all_of_tokens, autocast, chunks, of_tokens
 from rlvr.training.forward import Microbatch, Model, adamw, critic_of, training_pass
-from rlvr.training.losses import value
+from rlvr.training.losses import aggregation, value
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,20 @@ class Estimates:
 class ValueModel:
     """Values V_t of the tokens before t: those of a copy of the policy, whose linear head is 0 at first."""
 
-    def __init__(self, model: Model, settings: Critic, rl: Rl, microbatch: Microbatch):
+    def __init__(
+        self,
+        model: Model,
+        settings: Critic,
+        rl: Rl,
+        microbatch: Microbatch,
+        *,
+        mode: str = "token_mean",
+        longest: int = 0,
+    ):
+        """`mode` and `longest` are of the policy's loss (`losses.aggregation`), which verl's critic follows too."""
         assert settings.learning_rate is not None
         self.settings, self.rl, self.microbatch = settings, rl, microbatch
+        self.mode, self.longest = mode, longest
         self.model = critic_of(model)
         self.forward = training_pass(self.model)
         self.optimizer = adamw(self.model, lr=settings.learning_rate, betas=rl.betas, weight_decay=rl.weight_decay)
@@ -52,7 +63,7 @@ class ValueModel:
         return Estimates(values_PGT, returns_PGT, gae.whitened(advantages_PGT, mask_PGT))
 
     def update(self, groups: Groups, estimates: Estimates) -> dict[str, float]:
-        """An optimizer step per minibatch of the clipped loss, averaged over the minibatch's tokens; its figures.
+        """An optimizer step per minibatch of the clipped loss, aggregated as the policy's; its figures.
 
         `explained_variance` is 1 - var(returns - values before the update) / var(returns), over the batch's tokens.
         Raises NonFinite before a step with a loss or gradient that is not.
@@ -90,11 +101,18 @@ class ValueModel:
             losses_MT, decided_MT = value.clipped(
                 values_MT, old_MT[chosen, :width], returns_MT[chosen, :width], clip=self.settings.clip
             )
-            part = (losses_MT * mask_MT).sum() / tokens
+            part = self._aggregated(losses_MT, mask_MT, groups.lengths_PG.numel(), tokens)
             part.backward()
             whole += part.detach()
             limited += float((decided_MT & mask_MT).sum())
         return whole, limited
+
+    def _aggregated(self, losses_MT: Tensor, mask_MT: Tensor, sequences: int, tokens: int) -> Tensor:
+        """A microbatch's part of its minibatch's loss, which has `sequences` responses and `tokens` tokens."""
+        if self.mode == "token_mean":  # one division, whose bits runs with a critic have
+            return (losses_MT * mask_MT).sum() / tokens
+        counts = {"sequences": sequences, "tokens": tokens, "longest": self.longest}
+        return (losses_MT * aggregation.token_weights(mask_MT, mode=self.mode, **counts)).sum()
 
     def tensors(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

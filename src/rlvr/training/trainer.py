@@ -80,7 +80,10 @@ class Trainer:
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
         self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
         self.optimizer = self._fresh_optimizer()
-        self.critic = ValueModel(policy.model, spec.critic, spec.rl, self.microbatch) if spec.critic else None
+        self.critic = None
+        if spec.critic:
+            as_policy = {"mode": spec.loss.aggregation, "longest": spec.rollout.max_response_tokens}
+            self.critic = ValueModel(policy.model, spec.critic, spec.rl, self.microbatch, **as_policy)
         self.estimator = Estimator.of_run(spec.estimator, spec.steps)
         self.estimator_state: dict[str, float] = {}
         self.step, self.position, self.updates = 0, 0, 0

@@ -9,6 +9,8 @@ from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
 from rlvr.config.schema.models_and_data import GENERAL
 
+PUBLISHED_WIDTH = "95 % half-width over training runs"
+
 
 class PaperModel(Strict):
     """A model in a paper: the paper's settings for it, a prompt that replaces the model's, and sets that replace the
@@ -98,6 +100,7 @@ class Paper(Strict):
     verifiers: dict[Literal[GENERAL], Literal[GENERAL]] = {}  # type: ignore[valid-type]
     # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
+    published_width: str = PUBLISHED_WIDTH  # what the ± of its published tables is
     seeds: list[Natural] = []
     settings: dict[str, Any] = {}
     models: dict[str, PaperModel] = {}
