@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
+from rlvr.config.schema.stated import HardwareStatement, Statements
 
 
 class PaperModel(Strict):
@@ -107,6 +108,8 @@ class Paper(Strict):
     first: Core = Core()  # the part of the core that the default target makes
     claims: list[Claim] = []
     deviations: list[str] = []
+    stated: dict[str, Statements] = {}  # a setting -> what the paper's text says of it
+    hardware: list[HardwareStatement] = []
 
     def published_name(self, name: str) -> str:
         """The name of a model or benchmark in the paper's tables; empty where it is not in them."""
