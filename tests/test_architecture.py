@@ -51,7 +51,7 @@ MAY_IMPORT = {
         ),
         *("theory", "training", "verifiers"),
     },
-    "planning": {"claims", "config", "items"},
+    "planning": {"claims", "config", "estimators", "items"},
     "cost": {"config", "data", "planning", "training"},
     "report": {"claims", "config", "items", "planning", "statistics"},
     "workflow": {"config", "cost", "planning", "training", "verifiers"},

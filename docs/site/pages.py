@@ -20,8 +20,7 @@ from rlvr.report.numbers import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PICTURES = 700_000  # bytes on one page
-WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
-ALONE = WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
+ALONE = papers.WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
 RUNS = """# Runs
 
 Every policy behind the [results](README.md). A name ends in a hash of every setting that changes the numbers.
@@ -53,11 +52,11 @@ def main(
 
 def snapshot(taken: papers.Snapshot, out: Path) -> None:
     """The pages of a snapshot: runs, claims if it has any, and the numbers of each table and figure."""
-    (out / "runs.md").write_text(WIDE + RUNS + taken.runs.table() + "\n")
+    (out / "runs.md").write_text(papers.WIDE + RUNS + taken.runs.table() + "\n")
     folders = [folder.name for folder in sorted(out.iterdir()) if folder.is_dir() and out.name != papers.RESULTS]
     pages = ["runs", *(f"{name}/*" for name in folders)]
     if not taken.claims.empty:
-        (out / "claims-table.md").write_text(WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
+        (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
         pages = ["claims-table", "claims", *pages]
     for spec, shown in rerender.items(taken.folder):
         _numbers(spec, shown, taken, out / shown.parent.name)

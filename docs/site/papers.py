@@ -12,11 +12,15 @@ import pandas as pd
 from docstrings import markdown
 
 from rlvr.config import paper_folders
+from rlvr.cost import stated as devices
 from rlvr.estimators import load, names
 from rlvr.files import read_json
 from rlvr.planning.expansion import make_plan
-from rlvr.report import claims, ledger, readme, runs, text
+from rlvr.report import claims, ledger, readme, runs, stated, text
 
+WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
+PAPERS_OWN = "paper"  # the scale of the papers' own models, data and settings
+SETTINGS = "settings"  # the folder of pages of settings
 RESULTS = "results"  # the snapshot that papers' pages show, and lead to in the navigation
 WHOLE = ("full-laptop", "full-short")  # snapshots of every table and figure; a paper's page links the first that has it
 
@@ -51,10 +55,19 @@ def write(root: Path, out: Path, statements: Path, snapshots: Mapping[str, Snaps
     """Adds what is known of each paper to its page; `statements` is the theory's ledger."""
     template = text.environment(Path(__file__).parent).get_template("paper.md.j2")
     theory = pd.read_csv(statements, keep_default_na=False)
+    (out / "docs/papers" / SETTINGS).mkdir()
     for page in sorted((out / "docs/papers").glob("*.md")):
+        (page.parent / SETTINGS / page.name).write_text(WIDE + settings(root, page.stem))
         content = _content(root, page.stem, theory, snapshots)
         masses.draw(content["estimator"], content["short"], page.with_name(f"masses-{page.stem}.svg"))
         page.write_text(f"{page.read_text()}\n{template.render(content)}")
+
+
+def settings(root: Path, paper: str) -> str:
+    """The page of a paper's settings beside its sentences. A difference that nothing explains is named in its line."""
+    plan = make_plan(root, PAPERS_OWN, [paper])
+    whole, rows = devices.compared(root, plan, paper)
+    return stated.page(plan, paper, rows, whole)
 
 
 def estimator_of(paper: str) -> str:

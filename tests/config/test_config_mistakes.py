@@ -48,6 +48,7 @@ SCHEMAS: dict[str, Any] = {
     "claims.yaml": Paper,
     "paper.yaml": Paper,
     "scales.yaml": dict[str, AtScale],
+    "stated.yaml": Paper,
     "scale": Scale,
 }
 WRITTEN = {"prompt": "template", "set": "data"}  # a key of the file -> the field that it becomes
@@ -57,7 +58,7 @@ PAPER_NEEDS = ("data", "sft_data", "validation_data", "benchmarks", "seeds", "mo
 
 FREE_TEXT = (
     *("label", "title", "note", "about", "says", "place", "short", "authors", "deviations", "text", "unit", "source"),
-    *("repo", "revision", "files", "fields", "sha256", "originals", "since", "until", "embedding"),
+    *("why", "repo", "revision", "files", "fields", "sha256", "originals", "since", "until", "embedding"),
     *("archive", "subset", "package", "version", "file", "lines"),
     *("environments", "account", "qos", "constraint", "partition", "gpu_type", "overrides"),
 )

@@ -19,6 +19,7 @@ PAGES = (
     *("docs/results/README.html", "docs/results/runs.html", "docs/results/claims-table.html"),
     *("docs/results/ace/core.html", "docs/results/ace/numbers/core.html"),
     *(f"docs/papers/{page.parent.name}.html" for page in sorted(DOCS.parent.glob("config/papers/*/page.md"))),
+    *(f"docs/papers/settings/{name}.html" for name in ("ace", "fade")),
     *(
         f"docs/{name}/README.html"
         for name in ("full-laptop", "full-short", "league", "pretrained")
@@ -68,13 +69,14 @@ def test_axe_finds_nothing_serious(browser, page, width, scheme):
     assert not found, [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
 
 
+@pytest.mark.parametrize("screen", [1280, 400])
 @pytest.mark.parametrize("page", PAGES + OWN)
-def test_a_page_fits_a_small_screen_and_needs_no_network(browser, page):
-    tab = opened(browser, page, 400)
+def test_a_page_fits_a_screen_and_needs_no_network(browser, page, screen):
+    tab = opened(browser, page, screen)
     width = tab.evaluate("document.documentElement.scrollWidth")
     outside = tab.outside
     tab.context.close()
-    assert width <= 400
+    assert width <= screen
     assert outside == []
 
 

@@ -138,6 +138,19 @@ def test_an_estimate_of_a_claim_has_its_interval_and_its_runs(snapshot):
     assert "runs.html#tiny-grpo-seed2-ab" in page
 
 
+def test_a_papers_settings_are_a_page_that_its_own_page_leads_to():
+    page = papers.settings(ROOT, "lens")
+    seeds = next(line for line in page.splitlines() if line.startswith("<tr><td>seeds"))
+    assert ">3</td>" in seeds and "two independent runs on MATH + DAPO<small>sec. 6</small>" in seeds
+    assert '<span class="badge contradicted">differs</span>' in seeds
+    number = seeds.partition('popovertarget="deviation-')[2].partition('"')[0]
+    assert f'<div popover id="deviation-{number}"' in page and f"{number}. Three seeds" in page
+    assert "| llama-3.1-8b-instruct |" in page and "The paper states no duration of a run." in page
+    assert "\n\n" not in page[page.index("<tbody>") : page.index("</tbody>")]  # or Markdown ends the block
+    template = (SITE / "paper.md.j2").read_text()
+    assert "](settings/{{ name }}.md)" in template and "\nsettings/{{ name }}\n" in template
+
+
 def test_every_paper_has_its_estimator_and_its_readings_and_its_files_title():
     assert papers.estimator_of("agrae") == "a_grae"
     for page in (ROOT / "config/papers").glob("*/page.md"):

@@ -11,10 +11,12 @@ from rlvr.suggest import nearest
 
 PAPERS = "papers"
 PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
+STATED = "stated.yaml"  # what the paper's text says of its settings
 DEVIATIONS_FILE, NOTES_FILE = "deviations.md", "notes.md"
 PAGE = "page.md"  # of the site, which adds what is known of the paper
-FILES = (PAPER, CLAIMS, SCALES, DEVIATIONS_FILE, NOTES_FILE, PAGE)
+FILES = (PAPER, CLAIMS, SCALES, STATED, DEVIATIONS_FILE, NOTES_FILE, PAGE)
 DEVIATIONS, NOTES = "deviations", "notes"
+KEYS = {CLAIMS: ("claims",), STATED: ("stated", "hardware")}  # of files beside paper.yaml: the keys of each
 
 
 def names(folder: Path) -> list[str]:
@@ -28,11 +30,12 @@ def read(folder: Path, name: str, root: Path) -> Layer:
     if name not in names(folder):
         raise ConfigError(f"{file_name(path, root)}: no such file{nearest(name, names(folder))}")
     paper = read_yaml(path, root)
-    for file, key in ((CLAIMS, "claims"), (DEVIATIONS_FILE, DEVIATIONS), (NOTES_FILE, NOTES)):
+    of_yaml = ((file, key) for file, keys in KEYS.items() for key in keys)
+    for file, key in (*of_yaml, (DEVIATIONS_FILE, DEVIATIONS), (NOTES_FILE, NOTES)):
         if key in paper.content:
             raise ConfigError(f"{paper.place((key,))}: move this key to {file}, a file beside this one")
     others = [
-        _claims(path, root),
+        *(_yaml(path.with_name(file), root, keys) for file, keys in KEYS.items()),
         _text(path.with_name(DEVIATIONS_FILE), root, DEVIATIONS, deviations),
         _text(path.with_name(NOTES_FILE), root, NOTES, notes),
     ]
@@ -40,13 +43,13 @@ def read(folder: Path, name: str, root: Path) -> Layer:
     return replace(paper.with_keys(**more), files={key: other.file for other in others for key in other.content})
 
 
-def _claims(paper: Path, root: Path) -> Layer:
-    path = paper.with_name(CLAIMS)
-    claims = read_yaml(path, root) if path.is_file() else Layer(CLAIMS, "", {})
-    for key in claims.content:
-        if key != "claims":
-            raise ConfigError(f"{claims.place((key,))}: unknown key{nearest(key, ['claims'])}")
-    return claims
+def _yaml(path: Path, root: Path, keys: tuple[str, ...]) -> Layer:
+    """The content of a file beside paper.yaml, which may be absent."""
+    layer = read_yaml(path, root) if path.is_file() else Layer(path.name, "", {})
+    for key in layer.content:
+        if key not in keys:
+            raise ConfigError(f"{layer.place((key,))}: unknown key{nearest(key, keys)}")
+    return layer
 
 
 def _text(path: Path, root: Path, key: str, read: Callable[[str, str], Any]) -> Layer:

@@ -18,7 +18,7 @@ from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
 from rlvr.config.validate import validate
 from rlvr.items import FIGURES, TABLE_KINDS, TABLES, kinds
-from rlvr.planning import check
+from rlvr.planning import check, stated
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources, read_sources
 from rlvr.planning.runs import PaperRuns
@@ -61,6 +61,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     at_scale, _ = sources.at_scale[name]
     paper = _without(paper, at_scale.without)
     arms = Arms(paper, layer, sources.scale.matched)
+    stated.check(paper, layer, arms.by_name)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
     runs = PaperRuns(sources, plan, paper, layer, arms)
     planned = PaperPlan(paper, settings=runs.settings, methods={arm: arms.method(arm) for arm in arms.swept})

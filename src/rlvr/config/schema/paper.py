@@ -8,6 +8,7 @@ from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
 from rlvr.config.schema.models_and_data import GENERAL
+from rlvr.config.schema.stated import HardwareStatement, Statements
 
 PUBLISHED_WIDTH = "95 % half-width over training runs"
 
@@ -114,6 +115,8 @@ class Paper(Strict):
     margin: Annotated[float, Field(ge=0)] = 0.5  # percent points: a smaller difference has no practical size
     claims: list[Claim] = []
     deviations: list[str] = []
+    stated: dict[str, Statements] = {}  # a setting -> what the paper's text says of it
+    hardware: list[HardwareStatement] = []
 
     def published_name(self, name: str) -> str:
         """The name of a model or benchmark in the paper's tables; empty where it is not in them."""
