@@ -152,3 +152,14 @@ def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):
     path.write_text(path.read_text().replace(old, new, 1))
     done = rlvr("ace", "--config-folder", str(tmp_path / "config"))
     assert done.exit_code == 2 and message in done.stderr, done.stderr
+
+
+def test_settings_stand_beside_the_papers_sentences():
+    done = rlvr("lens", "--settings")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("rollout.samples_per_prompt "))
+    assert line.split(maxsplit=2)[1] == "16" and "16 completions per question" in line and line.split()[-1] == "equal"
+    found = {one["setting"]: one for one in planned("lens", "--settings")["lens"]}
+    assert found["loss.aggregation"]["verdict"] == "differs" and "token mean" in found["loss.aggregation"]["deviation"]
+    assert "methods: has no stated.yaml" in rlvr("methods", "--settings").stdout
+    wrong = rlvr("lens", "--settings", "--price", "2")
+    assert wrong.exit_code != 0 and not wrong.stdout

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rlvr.commands.checkout import ConfigFolder, folder_of
-from rlvr.commands.lines import to_write
+from rlvr.commands.lines import fail, to_write
 
 OPTIONS = {"device": "--device", "nodes": "--nodes", "per_node": "--gpus-per-node"}
 
@@ -48,6 +48,9 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="YAML with `measured:` rates, which replace assumed ones.")
     ] = None,
     order: Annotated[Path | None, typer.Option(metavar="FILE", help="Write every job with its start, as CSV.")] = None,
+    settings: Annotated[
+        bool, typer.Option("--settings", help="Print no cost, but each setting beside the paper's sentence about it.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     config_folder: ConfigFolder = None,
 ) -> None:
@@ -74,6 +77,12 @@ def plan(
     folder = folder_of(config_folder)
     to_write("--order", order)
     plans = make_plan(folder.parent, scale, papers or paper_folders.names(folder))
+    if settings:
+        costs = (device, nodes, gpus_per_node, gpus_per_run, table, price, measured, order)
+        if any(option is not None for option in costs):
+            fail("--settings: prints no cost; leave out the options of devices, tables and files")
+        typer.echo(_settings(plans, as_json=as_json))
+        return
     options = {"device": device, "nodes": nodes, "per_node": gpus_per_node}
     machine, origins = _machine(folder, scale, {key: value for key, value in options.items() if value is not None})
     specs = hardware.read(folder, measured)
@@ -125,6 +134,35 @@ def _machine(folder: Path, scale: str, options: dict[str, Any]) -> tuple[Any, di
             origins.setdefault(key, layer.place(("hardware",)))
         name = layer.content.get("like")
     return machine, origins
+
+
+def _settings(plans: Any, *, as_json: bool) -> str:
+    """Each setting with the paper's sentence (config/papers/<paper>/stated.yaml), as text or JSON."""
+    from dataclasses import asdict
+
+    from rlvr.planning import stated
+
+    lines = {name: stated.lines(plans, name) for name, of in plans.papers.items() if of.paper.stated}
+    if as_json:
+        return json.dumps({name: [asdict(line) for line in of] for name, of in lines.items()}, indent=1)
+    without = [name for name in plans.papers if name not in lines]
+    parts = [
+        f"{name} at scale {plans.scale}\n{_table([_row(line) for line in of], HEADS)}" for name, of in lines.items()
+    ]
+    return "\n\n".join([*parts, *(f"{name}: has no stated.yaml" for name in without)])
+
+
+HEADS = ("setting", "of", "here", "the paper", "place", "verdict")
+WIDTHS = (38, 24, 40, 40, 12, 30)
+
+
+def _row(line: Any) -> tuple[str, ...]:
+    import textwrap
+
+    ours = "; ".join(f"{value} ({about})" if about else value for value, about in line.ours)
+    says = line.says if line.place else ""
+    cells = (line.setting, line.about, ours, says, line.place, line.fault or line.verdict)
+    return tuple(textwrap.fill(cell, width) for cell, width in zip(cells, WIDTHS, strict=True))
 
 
 # ---- text for people ----

@@ -10,7 +10,7 @@ from rlvr.planning import stated
 from rlvr.report import text
 from rlvr.report.browse import CHOICE, TEXT, TableCell, popover, table
 
-COLUMNS = {"Setting": TEXT, "Here": TEXT, "The paper": TEXT, "Verdict": CHOICE, "Deviation": TEXT, "Part": CHOICE}
+COLUMNS = {"Setting": TEXT, "Verdict": CHOICE, "Here": TEXT, "The paper": TEXT, "Deviation": TEXT, "Part": CHOICE}
 MARKS = {
     **{stated.EQUAL: "reproduced", stated.DIFFERS: "contradicted", stated.IN_WORDS: "not-comparable"},
     NOT_STATED: "not-run",
@@ -51,9 +51,9 @@ def _row(line: stated.Line, numbers: dict[str, int]) -> list[TableCell]:
     ours = "; ".join(f"{value} ({about})" if about else value for value, about in line.ours)
     return [
         TableCell(line.setting, small=line.about),
+        TableCell(line.verdict, small=line.fault, mark=MARKS[line.verdict]),
         TableCell(ours or "without settings"),
         TableCell("" if line.says == NOT_STATED else line.says, small=line.place),
-        TableCell(line.verdict, small=line.fault, mark=MARKS[line.verdict]),
         TableCell(str(number), origin=_anchor(number)) if number else TableCell(""),
         TableCell(PARTS.get(part, part)),
     ]
