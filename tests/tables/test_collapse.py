@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.layouts_by_hand import typed
 
@@ -62,3 +63,17 @@ def test_the_table_of_collapses():
         ["", "other", "10", "0", "0 [0, 31]", "0.211"],
     ]
     assert rendered.notes[0].endswith("is above 1.5 times the smallest such mean before, and above it by at least 0.1.")
+    assert list(rendered.frame.columns)[-1] == "p, against grpo"
+
+
+def test_published_shares_stand_beside_ours(tmp_path):
+    path = tmp_path / "collapse.csv"
+    path.write_text("paper,table,model,method,benchmark,k,value,ci\nP,D.5,M,grpo,collapsed runs,,0.3,\n")
+    cells = [{"arm": arm, "policies": [arm], "published": arm, "published_model": "M"} for arm in ("grpo", "other")]
+    layout = typed(CollapseLayout, cells=cells, compare_with=None, collapse={**RULE, "window": 0.25})
+    runs = RunRows({arm: {"metrics": [{"step": 1, "unsolved": 1, "prompts_drawn": 2}]} for arm in ("grpo", "other")})
+    table = statistics(layout, runs, path)
+    assert table["published"][0] == 0.3 and pd.isna(table["published"][1])
+    frame = render(layout, table).frame
+    assert frame["published (%)"].tolist() == ["30", ""]
+    assert "published (%)" not in render(layout, table.drop(columns="published")).frame, "statistics of before"

@@ -1,10 +1,10 @@
 """Published tables as numbers, found by the names that a paper gives to models, methods and benchmarks."""
 
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
-from rlvr.config.published import lookup_key
+from rlvr.config.published import COLUMNS, lookup_key
 
 NOT_PUBLISHED: dict[str, float | None] = {"published": None, "published_ci": None}
 
@@ -19,6 +19,11 @@ class Reference:
             ci, k = pd.to_numeric(row["ci"]), row["k"]
             key = (plain_names[row["model"]], row["method"], plain_names[row["benchmark"]], _number(k))
             self._values.setdefault(key, {"published": float(row["value"]), "published_ci": _number(ci)})
+
+    @classmethod
+    def empty(cls) -> Self:
+        """A table without values."""
+        return cls(pd.DataFrame(columns=pd.Index(COLUMNS)))
 
     def value(self, model: str | None, method: str | None, benchmark: str, k: int | None) -> dict[str, float | None]:
         """The paper's value and half-width, or None without a matching cell; k is None for a table without k."""
