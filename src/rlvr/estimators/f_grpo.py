@@ -18,9 +18,9 @@ def advantages(rewards_PG: Tensor, *, gamma: float = 1.0, std: Std = "biased", e
     return grpo.advantages(rewards_PG, std=std, epsilon=epsilon) * power(wrong_P1, gamma)
 
 
-def masses(p: Tensor, rollouts: int, *, gamma: float, **grpo_settings: object) -> tuple[Tensor, Tensor]:
+def masses(p: Tensor, rollouts: int, *, gamma: float, std: str, epsilon: float) -> tuple[Tensor, Tensor]:
     """m_S = m_F = sqrt(pq) q^gamma"""
-    mass = grpo.masses(p, rollouts, **grpo_settings)[0] * (1 - p) ** gamma
+    mass = grpo.masses(p, rollouts, std=std, epsilon=epsilon)[0] * (1 - p) ** gamma
     return mass, mass
 
 
