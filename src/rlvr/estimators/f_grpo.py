@@ -9,8 +9,8 @@ from rlvr.estimators.power_alpha import power
 def advantages(rewards_PG: Tensor, *, gamma: float = 1.0, std: Std = "biased", epsilon: float = 1e-6) -> Tensor:
     """Focal weighting (F-GRPO, Plyusov et al. 2026): A = (1 - p)^gamma A_GRPO, p the group's share of correct rollouts.
 
-    gamma = 0 is GRPO; gamma = 1, the default, is ours, since F-GRPO has several. `power_alpha` is the same factor on
-    Dr.GRPO. A group all right gets zeros. Raises ValueError for gamma < 0.
+    gamma = 0 is GRPO; the default of 1 is ours. `power_alpha` at alpha = 1 + gamma is the same factor on Dr.GRPO. A
+    group all right gets zeros. Raises ValueError for gamma < 0.
     """
     if gamma < 0:
         raise ValueError(f"gamma must not be negative: {gamma}")
