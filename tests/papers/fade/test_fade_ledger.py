@@ -1,6 +1,7 @@
 """The verdicts on its statements. A change of one is a change of what we say about the paper: it is made here too."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,8 +34,8 @@ def test_the_best_alpha_of_known_weights_is_that_of_the_closed_form(c):
         signal = special.beta(2, alpha + 1) * special.hyp1f1(2, alpha + 3, -c)
         return 2 * math.log(signal) - math.log(special.beta(2, 2 * alpha))
 
-    best = optimize.minimize_scalar(lambda alpha: -log_ratio(alpha), bounds=(0.55, 4), method="bounded").x
-    assert variance.best_alpha(c) == pytest.approx(best, abs=1e-4)
+    best: Any = optimize.minimize_scalar(lambda alpha: -log_ratio(alpha), bounds=(0.55, 4), method="bounded")
+    assert variance.best_alpha(c) == pytest.approx(best.x, abs=1e-4)
 
 
 @pytest.mark.parametrize(("c", "rollouts", "known"), [(0.5, 8, 1.060), (1.0, 16, 1.254)])
