@@ -69,7 +69,7 @@ def solve_rates(curve: Curve, problems: int) -> Array:
         return np.concatenate([by_odds_NK.T @ hats_NP, SMOOTH * np.diff(np.eye(PARTS), 2, axis=0)])
 
     middle = np.log(values_K[0] + 0.5) - np.log(100.5 - values_K[0])
-    found = least_squares(misses, middle + np.linspace(-4, 4, PARTS), jac=slopes, max_nfev=400)
+    found = least_squares(misses, middle + np.linspace(-4, 4, PARTS), jac=slopes, max_nfev=400)  # type: ignore[arg-type]
     return rates(found.x)
 
 
