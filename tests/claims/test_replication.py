@@ -10,10 +10,10 @@ from scipy import stats
 
 from rlvr.claims.contrasts import PAPER, layout
 from rlvr.claims.evaluate import HOLDS, printed_values, published, rule_of
-from rlvr.claims.replication import Truth, cells, drawn, pass_at, replicate, solve_rates
 from rlvr.claims.verdicts import REPRODUCED, together, verdict_of
 from rlvr.items.contrast import Estimate
 from rlvr.planning.expansion import make_plan
+from rlvr.report.replication import Truth, cells, drawn, pass_at, replicate, solve_rates
 from rlvr.statistics.references import Reference
 
 PAPERS = ("ace", "fade", "lens", "agrae", "pacs")

@@ -1,5 +1,7 @@
-"""Collapsed runs, one line per run: prompts without a correct response, or accuracy on held-out problems (A-GRAE,
-Figure 9)."""
+"""Collapsed runs, one line per run: prompts without a correct response, or accuracy on held-out problems.
+
+Source: A-GRAE, Figure 9.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -1,6 +1,6 @@
 """What an exact replication of a paper would decide: each claim on results drawn with the paper's numbers as the truth.
 
-    python -m rlvr.claims.replication pacs --draws 100
+    python -m rlvr.report.replication <paper> --draws 100
 
 A claim that holds in the paper's own table must not be refuted by such results, and must be reproduced where seeds,
 problems and samples suffice. With the null as the truth (all methods have one curve; methods that should be near each
@@ -38,7 +38,7 @@ from rlvr.statistics.scores import Scores
 Array = NDArray[np.float64]
 Curve = dict[int, float]  # k -> percent
 
-RUNS = 0.7  # points: the sd of pass@1 between training seeds; of ACE's 180 printed values the median half-width is 0.5
+RUNS = 0.7  # points: the sd of pass@1 between training seeds, an assumption
 EACH = 0.2  # nats: the sd of the log-odds of one problem between training seeds
 PARTS = 14  # pieces of the curve of log-odds over problems
 SMOOTH = 0.02  # weight of its second differences, in points a nat
