@@ -20,7 +20,7 @@ def copy_pages(root: Path, out: Path) -> None:
     for page in PAGES:
         _copy(root, out, page)
     shutil.copyfile(root / "README.md", out / "index.md")
-    (out / "docs/papers").mkdir()
+    (out / "docs/papers").mkdir(exist_ok=True)
     for page in root.glob(OF_PAPER.format("*")):
         shutil.copyfile(page, out / f"docs/papers/{page.parent.name}.md")
 
