@@ -113,7 +113,7 @@ def test_picture_runs_compose_for_verl(runs):
     geometry, medical = (settings(spec, replace(PLACES, pictures=True), execution) for spec in specs)
     assert geometry["data.image_key"] == "images" and geometry["data.custom_cls.name"] == "Problems"
     assert geometry["data.train_batch_size"] == 512 and medical["data.train_batch_size"] == 32
-    assert (geometry["trainer.total_training_steps"], medical["trainer.total_training_steps"]) == (82, 187)
+    assert (geometry["trainer.total_training_steps"], medical["trainer.total_training_steps"]) == (80, 180)
     assert geometry["actor_rollout_ref.rollout.n"] == medical["actor_rollout_ref.rollout.n"] == 5
     assert geometry["+rlvr.format_share"] == 0.1
     text = settings(specs[0], PLACES, execution)
