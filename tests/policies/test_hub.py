@@ -111,7 +111,7 @@ def test_gated_models_are_named_before_any_job(tmp_path, monkeypatch):
 def test_every_model_of_the_hub_has_licence_and_context_with_a_source():
     entries = yaml.safe_load((ROOT / "config/models.yaml").read_text())
     about = {name: AboutModel(**entry["about"]) for name, entry in entries.items() if entry["source"] == "hub"}
-    assert len(about) == 13 and {name for name, entry in about.items() if entry.gated} == {
+    assert len(about) == 15 and {name for name, entry in about.items() if entry.gated} == {
         *("llama-3.1-8b-instruct", "llama-3.2-3b-instruct", "cwm-32b")
     }
 
