@@ -182,7 +182,7 @@ def test_a_size_that_the_other_arm_leaves_no_room_for_is_not_judged():
     for arm, share in (("left", 58 / 60), ("right", 57 / 60)):
         scores |= {(f"{arm}{s}", "x"): constant(share, arm, s) for s in (1, 2, 3)}
     (row,) = evaluate(plain().model_copy(update={"size": 10.0, "margin": 0.5}), Evidence(scores))
-    assert row["verdict"] == AT_BOUND
+    assert row["verdict"] == AT_BOUND and row["reason"] == "there is room for 5.0 points, less than is claimed"
 
 
 def at_rates(one: ClaimSpec, *rates: float) -> ClaimSpec:
@@ -199,7 +199,8 @@ def at_rates(one: ClaimSpec, *rates: float) -> ClaimSpec:
 
 def test_stand_ins_at_different_learning_rates_are_not_judged():
     scores, one = Evidence(noisy(1, shift=0.4)), plain((1,))
-    assert evaluate(at_rates(one, 1e-5, 0.5e-5), scores)[0]["verdict"] == OTHER_RATES
+    (row,) = evaluate(at_rates(one, 1e-5, 0.5e-5), scores)
+    assert row["verdict"] == OTHER_RATES and "different learning rates" in row["reason"]
     assert evaluate(at_rates(one, 1e-5, 1.067e-5), scores)[0]["verdict"] == REPRODUCED
     own = each_contrast(at_rates(one, 1e-5, 0.5e-5), lambda contrast: {"stand_in": contrast.model})
     assert evaluate(own, scores)[0]["verdict"] == REPRODUCED, "the paper's own models train at the paper's own rates"

@@ -24,6 +24,8 @@ from rlvr.items.contrast import (
 from rlvr.items.layout import collapse_rule
 from rlvr.statistics.collapse import judge, unsolved_shares
 
+PUBLISHED = "collapsed runs"  # the name, in published tables, of a method's share of collapsed runs
+
 
 def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None:
     """Raises ConfigError where a claim names something that the table lacks."""
@@ -116,4 +118,11 @@ def _fisher(table: list[list[int]], alternative: str) -> float:
     return float(found.pvalue)
 
 
-CLAIMS = ClaimKind(what="a table of collapses", check=check, contrasts=contrasts, estimates=estimates, options=options)
+CLAIMS = ClaimKind(
+    what="a table of collapses",
+    check=check,
+    contrasts=contrasts,
+    estimates=estimates,
+    options=options,
+    published={"": PUBLISHED},
+)

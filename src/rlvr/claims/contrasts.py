@@ -255,10 +255,10 @@ def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None
     if claim.published:
         return None, _in_the_claim(claim, item)
     reference = getattr(item.content, "reference", None)
-    columns = _kind(item).published  # by measure, where the table is not of pass@k
-    if reference is None or getattr(item.content, "hard_levels", False) or (columns and claim.measure not in columns):
+    columns, measure = _kind(item).published, claim.measure or ""  # by measure, where the table is not of pass@k
+    if reference is None or getattr(item.content, "hard_levels", False) or (columns and measure not in columns):
         return None, []
-    column = columns.get(claim.measure or "", "{}")
+    column = columns.get(measure, "{}")
     name, methods = planned.paper.published_name, {cell.row.arm: cell.row.published for cell in item.cells}
     every = contrasts(claim, item.in_all_blocks(), getattr(planned.paper.tables[item.name], "k", None))
     return reference, [

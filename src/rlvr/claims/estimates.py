@@ -112,8 +112,8 @@ def with_joint_bounds(found: list[Found], claim: ClaimSpec) -> list[Estimate]:
         inside = claim.margin - abs(own.mean - claim.no_effect) if claim.directional else 0.0
         ends = (own.mean - half, own.mean + half, own.mean - of_all, own.mean + of_all)
         low, high, low_of_all, high_of_all = (float(end) for end in np.clip(ends, *one.possible))
-        p_of_all, p_equal = together.p(i, beyond), together.p(i, inside)
-        ends = (low, high, low_of_all, high_of_all)
-        of = (one.seeds, one.problems, one.unit, p, p_of_all, p_equal, one.room, one.at_bound, one.identical)
-        estimates.append(Estimate(own.mean, *ends, *of))
+        over = (one.seeds, one.problems, one.unit)
+        chances = {"p": p, "p_of_all": together.p(i, beyond), "p_equal": together.p(i, inside)}
+        limits = {"room": one.room, "at_bound": one.at_bound, "identical": one.identical}
+        estimates.append(Estimate(own.mean, low, high, low_of_all, high_of_all, *over, **chances, **limits))
     return estimates

@@ -11,7 +11,9 @@ import typer
 from rlvr import stage_options
 from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
+    AT_BOUND,
     BY_PART,
+    IDENTICAL,
     JUDGED,
     NOT_COMPARABLE,
     NOT_RUN,
@@ -101,9 +103,19 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
             if isinstance(one, Estimate)
         ]
         verdict = OTHER_RATES if _at_other_rates(contrast) else by_parts(verdicts)
-        reason = estimate.at_bound or ("other parts: " + ", ".join(verdicts[1:]) if verdict == BY_PART else "")
+        reason = _reason(verdict, estimate, verdicts[1:])
         rows.append({**row, "verdict": verdict, "reason": reason, **numbers, "learning_rates": ", ".join(rates)})
     return rows
+
+
+def _reason(verdict: str, estimate: Estimate, others: list[str]) -> str:
+    """Why a contrast was not judged, or depends on the part of training; empty for all other verdicts."""
+    return {
+        AT_BOUND: estimate.at_bound or f"there is room for {estimate.room:.1f} points, less than is claimed",
+        IDENTICAL: "the results are equal to the last bit",
+        OTHER_RATES: "the stand-ins train at different learning rates",
+        BY_PART: f"other parts: {', '.join(others)}",
+    }.get(verdict, "")
 
 
 def rule_of(claim: ClaimSpec, contrast: ContrastSpec, published: float | None) -> Rule:

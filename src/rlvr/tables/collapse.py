@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rlvr.claims import collapse_claims
+from rlvr.claims.collapse_claims import PUBLISHED
 from rlvr.config.layouts import CellsLayout
 from rlvr.config.plan import Item, Plan
 from rlvr.config.published import PublishedTable
@@ -21,8 +22,6 @@ from rlvr.statistics.collapse import of_run
 from rlvr.statistics.references import Reference
 from rlvr.statistics.run_rows import RunRows, cell_columns
 from rlvr.tables._methods import MethodsTable, check_baseline
-
-PUBLISHED = "collapsed runs"  # the name, in published tables, of a method's share of collapsed runs
 
 
 class Config(MethodsTable):
