@@ -7,7 +7,7 @@ statuses come about, and where verdicts differ from those of `math`.
 
 import threading
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,17 @@ from rlvr.verifiers import OPEN, Judgement, VerifierError, VerifierKind
 
 SECONDS = 5  # the library's limit for each parse and each comparison
 LIBRARIES = ("math-verify", "latex2sympy2_extended")  # both decide verdicts
-VERSION = "1, " + ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+
+
+def _installed(name: str) -> str:
+    """The version of a library. verl's environment may train a task of our own and have neither of them."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+VERSION = "1, " + ", ".join(f"{name} {_installed(name)}" for name in LIBRARIES)
 
 
 def check_gold(gold: str) -> None:
