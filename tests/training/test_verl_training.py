@@ -364,7 +364,7 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     for key in ("reference", "matched"):
         paper["tables"]["ppo"].pop(key, None)
     paper |= {"figures": {}, "first": {}, "core": {}, "sweeps": {}}
-    for name in ("claims.yaml", "notes.md", "scales.yaml"):
+    for name in ("claims.yaml", "notes.md", "scales.yaml", "stated.yaml"):
         (tmp_path / "config/papers/ace" / name).unlink()
     (tmp_path / "config/papers/ace/paper.yaml").write_text(yaml.safe_dump(paper))
     for path, content in ((scale, smoke), (site, cluster)):
