@@ -83,14 +83,12 @@ class RunMeasure:
     compute  (base, run, problems): its rows, one per step, and a summary, from the manifests of the base policy and of
              the run, and the problems that the run trained on
     columns  the columns of its rows that figures can show over steps
-    shares   numbers of its summary that are shares
     gpu      whether the stage needs the run's device; else one CPU
     modules  what it imports, for the check before the first job
     """
 
     compute: Callable[[Path, Path, Path], tuple[list[dict[str, Any]], dict[str, Any]]]
     columns: Mapping[str, Measure] = field(default_factory=dict)
-    shares: tuple[str, ...] = ()
     gpu: bool = False
     modules: tuple[str, ...] = ("torch", "transformers")
 
@@ -112,9 +110,7 @@ def every() -> dict[str, Measure]:
 def possible(name: str) -> Range:
     """The possible values of a measure."""
     measure = MEASURES.get(name) or every().get(name)
-    if measure is not None:
-        return SHARE if measure.share else ANY
-    return SHARE if any(name in measure.shares for _, measure in RUN_MEASURES.all()) else ANY
+    return SHARE if measure is not None and measure.share else ANY
 
 
 def of_difference(of: Range) -> Range:

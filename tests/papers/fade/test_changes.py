@@ -89,8 +89,12 @@ def test_sketches_estimate_cosines(tmp_path):
 def test_suppressed_tokens():
     head = change.spectrum.of(torch.outer(torch.tensor([3.0, 4.0, -0.1, 1.0]), torch.tensor([1.0, 2.0])))
     found = change.suppressed(head, ["a", "b", "c", "d"])
-    assert found["negative_share"] == 0.75 and found["lowered"][:3] == ["b", "a", "d"] and found["raised"][0] == "c"
-    assert found["half_energy_share"] == 0.25, "the second token alone has 16 of 26"
+    assert found["lowered"][:3] == ["b", "a", "d"] and found["raised"] == ["c", "d", "a", "b"]
+    shares = change.token_shares(head, 4)
+    assert shares == {"negative_share": 0.75, "half_energy_share": 0.25}, "the second token alone has 16 of 26"
+    assert change.token_shares(head, 3)["negative_share"] == pytest.approx(2 / 3), "a fourth row that pads is left out"
+    nothing = change.spectrum.of(torch.zeros(4, 2))
+    assert set(change.token_shares(nothing, 4).values()) == {None}
 
 
 # ---- hidden states -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize
 from support.claims_by_hand import plain
 
 from rlvr.config.layers import ConfigError
@@ -39,6 +40,26 @@ def test_a_base_policy_without_seeds_stands_beside_each_seed(monkeypatch):
     assert found.high - found.value == pytest.approx(4.303 * 0.1 / 3**0.5, rel=1e-3), "Student's t over three seeds"
 
 
+@pytest.mark.parametrize("measure", ["power_excess", "exponential_excess", "exponential_error"])
+def test_laws_beside_each_other(measure):
+    """Against scipy's own fits of a curve that is exactly the shifted power law, with k0 = 3: no other law fits it."""
+    ks = np.array(KS, float)
+    curve = shifted_power(ks, 2, 0.7, 3)
+    laws = {"power": lambda k, a, b: np.exp(-a * k**-b), "exponential": lambda k, a, b: 1 - a * np.exp(-b * k)}
+    law = laws[measure.split("_")[0]]
+    fitted = law(ks, *optimize.curve_fit(law, ks, curve, p0=(0.9, 0.05))[0])
+    found = law_claims.MEASURES[measure](ks, curve)
+    if measure == "exponential_error":
+        assert found == pytest.approx(np.log10(((fitted - curve) ** 2).mean() / 1e-8), abs=0.01), "beside no error"
+    else:
+        assert found == pytest.approx(fitted[0] - curve[0], abs=1e-4)
+
+
+def test_equal_errors_of_two_laws_are_no_difference():
+    error = law_claims.MEASURES["exponential_error"]
+    assert error(np.array(KS, float), np.zeros(len(KS))) == pytest.approx(0, abs=0.05)
+
+
 def test_a_claim_about_laws_is_checked():
     from conftest import ROOT
 
@@ -48,7 +69,7 @@ def test_a_claim_about_laws_is_checked():
     (claim,) = (one for one in planned.paper.claims if one.name == "slope_is_lost")
     law_claims.check(claim, item, config, plan, "x")
     for change, message in (
-        ({"measure": "d"}, "unknown parameter"),
+        ({"measure": "d"}, "unknown measure"),
         ({"measure": None}, "laws need one of a, b, c"),
         ({"predicate": "sooner"}, "needs k or hard levels"),
     ):

@@ -19,6 +19,8 @@ COLUMNS = {
     "align_early": Measure("|cos| of u₁, early layers", share=True),
     "align_middle": Measure("|cos| of u₁, middle layers", share=True),
     "align_late": Measure("|cos| of u₁, late layers", share=True),
+    "negative_share": Measure("share of tokens that the head's u₁ lowers", share=True),
+    "half_energy_share": Measure("share of tokens with half of u₁'s energy", share=True),
 }
 
 
@@ -28,9 +30,4 @@ def compute(base: Path, run: Path, problems: Path) -> tuple[list[dict[str, Any]]
     return of_run(base, run)
 
 
-MEASURE = RunMeasure(
-    compute=compute,
-    columns=COLUMNS,
-    shares=("negative_share", "half_energy_share"),
-    modules=("torch", "safetensors", "tokenizers"),
-)
+MEASURE = RunMeasure(compute=compute, columns=COLUMNS, modules=("torch", "safetensors", "tokenizers"))

@@ -146,20 +146,31 @@ def sketch(base: Stored, weights: Stored, size: int = SKETCH) -> list[float]:
     return [float(f"{value:.6g}") for value in total]
 
 
-def suppressed(head: Spectrum, words: list[str]) -> dict[str, Any]:
-    """The tokens that the first left singular vector of the head's change lowers most (FADE, App. 15.1).
+def _by_token(head: Spectrum, words: int) -> Tensor:
+    """The first left singular vector of the head's change (words,), without the rows that pad the vocabulary.
 
-    A singular vector has no sign of its own; here most of its entries are negative, as in the paper.
+    A singular vector has no sign of its own; here most of its entries are negative, as in FADE, App. 15.1.
     """
-    direction = head.left.double()[: len(words)]
-    direction = -direction if int((direction > 0).sum()) > len(direction) / 2 else direction
+    direction = head.left.double()[:words]
+    return -direction if int((direction > 0).sum()) > words / 2 else direction
+
+
+def token_shares(head: Spectrum, words: int) -> dict[str, float | None]:
+    """The share of tokens that the head's main direction lowers, and of those that hold half of its energy."""
+    if not head.norm:
+        return {"negative_share": None, "half_energy_share": None}
+    direction = _by_token(head, words)
     energy = direction.pow(2).sort(descending=True).values.cumsum(0)
     half = int((energy < energy[-1] / 2).sum()) + 1
+    return {"negative_share": float((direction < 0).double().mean()), "half_energy_share": half / words}
+
+
+def suppressed(head: Spectrum, words: list[str]) -> dict[str, list[str]]:
+    """The tokens that the head's main direction lowers most, and those that it raises most."""
+    order = _by_token(head, len(words)).argsort().tolist()
     return {
-        "negative_share": float((direction < 0).double().mean()),
-        "half_energy_share": half / len(direction),
-        "lowered": [words[i] for i in direction.argsort()[:SUPPRESSED].tolist()],
-        "raised": [words[i] for i in direction.argsort(descending=True)[:SUPPRESSED].tolist()],
+        "lowered": [words[i] for i in order[:SUPPRESSED]],
+        "raised": [words[i] for i in order[: -SUPPRESSED - 1 : -1]],
     }
 
 
@@ -179,14 +190,13 @@ def of_run(base: Path, run: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]
     before, content = Stored.of_policy(base), read_json(run)
     result, steps = Stored.of_policy(run), [step for step in kept_steps(run) if step]
     last = Change(before, result)
-    rows = []
-    for step in steps:
-        change = last if step == content["step"] else Change(before, Stored(kept_files(run), f"{step}/"))
-        rows.append({"step": step, **change.row(), **change.alignment(last)})
-    if content["step"] not in steps:
-        rows.append({"step": content["step"], **last.row(), **last.alignment(last)})
     vocabulary = Tokenizer.from_file(str(Path(locate(run).location) / "tokenizer.json")).get_vocab()
     words = [word for word, _ in sorted(vocabulary.items(), key=lambda pair: pair[1])]
+    rows = []
+    for step in sorted({*steps, content["step"]}):
+        change = last if step == content["step"] else Change(before, Stored(kept_files(run), f"{step}/"))
+        shares = token_shares(change.spectra[change.head], len(words))
+        rows.append({"step": step, **change.row(), **change.alignment(last), **shares})
     summary = {
         "head": "its own" if before.head == HEAD else "tied to the embedding",
         "parameters": sum(math.prod(before[name].shape) for name in before),
@@ -195,4 +205,4 @@ def of_run(base: Path, run: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]
         "tokens": suppressed(last.spectra[last.head], words),
         "sketch": sketch(before, result),
     }
-    return sorted(rows, key=lambda row: row["step"]), summary
+    return rows, summary
