@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.claims_by_hand import CURVES, claim, described, each_contrast, frame, noisy, of_policies, plain
+from support.claims_by_hand import (
+    CURVES,
+    PROBLEMS,
+    claim,
+    described,
+    each_contrast,
+    frame,
+    noisy,
+    of_policies,
+    plain,
+)
 
 from rlvr.claims.evaluate import FAILS, HOLDS, evaluate, published, summarise
 from rlvr.claims.verdicts import (
@@ -28,7 +38,7 @@ from rlvr.claims.verdicts import (
     verdict_of,
 )
 from rlvr.config.layouts import Rate
-from rlvr.items.contrast import ClaimSpec, Estimate, Evidence
+from rlvr.items.contrast import ClaimSpec, Estimate, Evidence, PublishedContrast
 from rlvr.statistics.references import Reference
 
 
@@ -268,6 +278,18 @@ def test_p_bounds_each_decided_verdict():
     assert row["verdict"] == EQUIVALENT and row["p_equal"] <= 0.05
 
 
+def test_the_chance_of_no_practical_difference_is_of_the_margin_that_the_verdict_has():
+    """On the papers' own models the margin is a quarter of the printed difference: 1 point of 4, where 40 are given."""
+    one = plain().model_copy(update={"margin": 40.0})
+    (own,) = [contrast.model_copy(update={"stand_in": contrast.model}) for contrast in one.contrasts]
+    printed = {"says": own.says, "model": None, "benchmark": "", "terms": (), "of": (own.model, own.benchmark)}
+    printed = PublishedContrast(**printed, value=4.0)  # type: ignore[arg-type]
+    narrow = one.model_copy(update={"contrasts": (own,), "published": (printed,)})
+    (row,), (wide,) = evaluate(narrow, Evidence(noisy(2))), evaluate(one, Evidence(noisy(2)))
+    assert wide["verdict"] == EQUIVALENT and wide["p_equal"] <= 0.05
+    assert row["verdict"] == INCONCLUSIVE and row["p_equal"] > 0.05 and row["low"] == wide["low"]
+
+
 # ---- claims of several contrasts, of shares, and of levels ----
 
 
@@ -277,7 +299,10 @@ def test_p_bounds_each_decided_verdict():
         ([REPRODUCED, REPRODUCED, CONTRADICTED], 2, REPRODUCED),
         ([REPRODUCED, INCONCLUSIVE, CONTRADICTED], 2, INCONCLUSIVE),
         ([REPRODUCED, CONTRADICTED, CONTRADICTED], 2, CONTRADICTED),
-        ([REPRODUCED, AT_BOUND], 2, REPRODUCED),  # of those that were judged
+        ([REPRODUCED, AT_BOUND], 2, INCONCLUSIVE),  # fewer judged than must hold
+        ([REPRODUCED, *[NOT_RUN] * 4], 3, INCONCLUSIVE),
+        ([CONTRADICTED, NOT_RUN], 2, INCONCLUSIVE),
+        ([NOT_RUN, NOT_RUN], 2, NOT_RUN),
         ([REPRODUCED, CONTRADICTED], None, CONTRADICTED),
     ],
 )
@@ -332,3 +357,22 @@ def test_a_level_of_the_papers_data_is_not_judged_on_stand_ins():
 def test_a_size_that_makes_no_sense_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         claim(**{"predicate": "greater", "left": "high", "right": ["low"], **given})
+
+
+# ---- equal results, and arms that differ in their rate ----
+
+
+def test_results_are_identical_where_their_counts_are_and_not_where_one_pass_at_k_is():
+    """Half of the problems: 4 of 4 right, or 1 of 4. Pass@4 is 100 and 100, pass@1 differs by 37.5 points."""
+
+    def scores(of_right: int) -> Evidence:
+        halves = {"left": 4, "right": of_right}
+        correct = {arm: [n] * (PROBLEMS // 2) + [0] * (PROBLEMS - PROBLEMS // 2) for arm, n in halves.items()}
+        policies = {f"{arm}{seed}": counts for arm, counts in correct.items() for seed in (1, 2, 3)}
+        return Evidence({(policy, "x"): frame(policy, counts) for policy, counts in policies.items()})
+
+    one = plain((4,)).model_copy(update={"margin": 0.5})
+    (row,) = evaluate(one, scores(4))
+    assert row["verdict"] == IDENTICAL
+    (row,) = evaluate(one, scores(1))
+    assert row["verdict"] == EQUIVALENT and row["estimate"] == 0

@@ -246,8 +246,22 @@ def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source:
         data=", ".join(sets) or _of_training(plan, claim, contrast, cells),
         at=at,
         at_label=at_label,
+        of_rates=_of_rates(plan, [cells[term.arm] for term in contrast.terms] if complete else []),
         terms=tuple(terms),
     )
+
+
+def _of_rates(plan: Plan, cells: list[Cell]) -> bool:
+    """Whether the runs of several arms differ in their learning rate alone."""
+    if len({cell.learning_rate for cell in cells}) < 2:
+        return False
+    first = [plan.runs.get(cell.policies[0][0]) for cell in cells]
+    alike = {
+        run.model_copy(update={"rl": run.rl.model_copy(update={"learning_rate": 1.0})}).model_dump_json()
+        for run in first
+        if run is not None
+    }
+    return None not in first and len(alike) == 1
 
 
 def _published(planned: PaperPlan, claim: Claim, item: Item) -> tuple[str | None, list[PublishedContrast]]:

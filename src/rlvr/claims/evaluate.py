@@ -1,6 +1,7 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,9 +73,21 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
     folder, name = claim.kind
     kind = kinds(folder).load(name).claims
     assert kind is not None, claim.over
-    found = iter(kind.estimates(run, claim, inputs) if run else [])
-    by_variant = [iter(kind.estimates(run, one, inputs)) for one in (kind.variants(claim) if run else [])]
     known = {(one.says, *one.of): value for one, value in printed_values(claim, reference)}
+    rules = [rule_of(claim, one, known.get((one.says, one.model, one.benchmark))) for one in run]
+
+    def estimates(claim: ClaimSpec) -> Iterator[Estimate | NotComparable]:
+        """Of each contrast with its own margin: the chance of no practical difference and a bound depend on it."""
+        if not claim.directional:
+            return iter(kind.estimates(run, claim, inputs))
+        by_margin = {
+            margin: kind.estimates(run, claim.model_copy(update={"margin": margin}), inputs)
+            for margin in {rule.margin for rule in rules}
+        }
+        return (by_margin[rule.margin][i] for i, rule in enumerate(rules))
+
+    found, of_run = estimates(claim), iter(rules)
+    by_variant = [estimates(one) for one in (kind.variants(claim) if run else [])]
     rows = []
     for contrast in claim.contrasts:
         row: dict[str, Any] = {
@@ -84,7 +97,7 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
         if not contrast.terms:
             rows.append({**row, "verdict": NOT_RUN})
             continue
-        estimate, terms = next(found), contrast.terms
+        estimate, rule, terms = next(found), next(of_run), contrast.terms
         if claim.own_models and contrast.stand_in != contrast.model:
             estimate = NotComparable("a level of the paper's own models and data")
         others = [next(estimates) for estimates in by_variant]
@@ -96,7 +109,6 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
         numbers = {"estimate": estimate.value, **{name: getattr(estimate, name) for name in ESTIMATED}}
         single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
         rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
-        rule = rule_of(claim, contrast, known.get((contrast.says, contrast.model, contrast.benchmark)))
         verdicts = [
             verdict_of(one.of_several if claim.at_least else one, rule)
             for one in (estimate, *others)
@@ -130,11 +142,13 @@ def _at_other_rates(contrast: ContrastSpec) -> bool:
     """Whether stand-ins of its arms train at different learning rates.
 
     A paper may set each method's rate so that eta max|A| is equal. AdamW divides by the gradient's size, so that the
-    rate sets the size of a step. On a paper's own models a claim is of the paper's own rates.
+    rate sets the size of a step. On a paper's own models a claim is of the paper's own rates, and arms that differ in
+    nothing else are there to compare rates.
     """
     rates = [rate.learning_rate for term in contrast.terms for rate in term.rates if len(term.rates) == 1]
     known = [rate for rate in rates if rate is not None]
     compared = contrast.stand_in != contrast.model and len({term.weight > 0 for term in contrast.terms}) > 1
+    compared = compared and not contrast.of_rates
     return compared and bool(known) and max(known) > FACTOR * min(known)
 
 
@@ -203,7 +217,8 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
         margin = -abs(row["estimate"]) if near else row["estimate"]
         return WORST_FIRST.index(of_stand_ins(row["verdict"], row["high_of_all"], near, claim.no_effect)), margin
 
-    decisive = sorted(judged, key=rank)[len(judged) - min(claim.at_least or len(judged), len(judged))] if judged else {}
+    place = max(0, len(judged) - claim.at_least) if claim.at_least else 0
+    decisive = sorted(judged, key=rank)[place] if judged else {}
     verdict = together([row["verdict"] for row in rows], claim.at_least)
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] != NOT_RUN and row["reason"])

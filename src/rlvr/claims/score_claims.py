@@ -130,7 +130,8 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found 
         parts.append(np.sum([term.weight * scores_SC for term, scores_SC in scores], axis=0))
         means += [(term.weight, PERCENT * float(scores_SC.mean())) for term, scores_SC in scores]
         for term, scores_SC in scores:
-            by_arm.setdefault(term.arm, []).append(scores_SC)
+            own = [scores_SC] if contrast.at else _counts(term, evaluation, contrast.seeds, inputs.scores)
+            by_arm.setdefault(term.arm, []).extend(own)
         problems += asked
     sum_SC = over_benchmarks(parts, claim.statistics.confidence)
     cell = ScoreCell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
@@ -139,6 +140,12 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found 
     at_bound = _at_bound([score for _, score in means], max(claim.margin, ROUNDED))
     alike = len({len(of_arm) for of_arm in by_arm.values()}) == 1 and identical(by_arm)
     return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest), room, at_bound, alike)
+
+
+def _counts(term: TermSpec, evaluation: str, seeds: int, scores: Scores) -> list[Matrix]:
+    """The correct samples of each problem, by seed: pass@k may be equal where they are not."""
+    counts = [scores[policy, evaluation]["correct"].to_numpy() for policy in term.policies]
+    return counts if len(counts) > 1 else counts * seeds  # a base policy stands beside each seed
 
 
 def _at_bound(scores: list[float], margin: float) -> str:

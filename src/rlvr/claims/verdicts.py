@@ -101,13 +101,16 @@ def together(verdicts: list[str], least: int | None = None) -> str:
 
     The first is an intersection-union test and needs no correction; the second uses the wider intervals of all.
     After these, one without a practical difference, or one that depends on the part of training, decides. Contrasts
-    that were not judged do not count; where none was, the claim has their reason, if they have one in common.
+    that were not judged do not count; where none was, the claim has their reason, if they have one in common. Fewer
+    than `least` that were judged decide nothing.
     """
     judged = [verdict for verdict in verdicts if verdict not in UNJUDGED]
     if not judged:
         reasons = set(verdicts) - {NOT_RUN}
         return NOT_RUN if not reasons else reasons.pop() if len(reasons) == 1 else NOT_COMPARABLE
-    return sorted(judged, key=ORDER.index)[len(judged) - min(least or len(judged), len(judged))]
+    if least is not None and len(judged) < least:
+        return INCONCLUSIVE
+    return sorted(judged, key=ORDER.index)[len(judged) - (least or len(judged))]
 
 
 def by_parts(verdicts: list[str]) -> str:
@@ -125,12 +128,14 @@ def p_of_claim(estimates: list[Estimate], least: int | None = None) -> float:
     It is the smaller of two: twice the largest one-sided p of the contrasts (intersection-union: it holds everywhere),
     which needs the p of all, and the smallest joint p (it fails somewhere, or has no practical size there). Where only
     `least` must hold, these are the p of the last one that must, times the number that it could be, and of the first
-    that must not fail. NaN where no estimate has a p.
+    that must not fail. NaN where no estimate has a p, 1 where fewer than `least` were judged.
     """
     known = [one for one in estimates if not math.isnan(one.p)]
     if not known:
         return math.nan
-    must = min(least or len(estimates), len(estimates))  # this many hold, or one more than the others fail
+    must = least or len(estimates)  # this many hold, or one more than the others fail
+    if len(estimates) < must:
+        return 1.0
     others = len(estimates) - must
     holds = 2 * (others + 1) * sorted(one.p for one in known)[must - 1] if len(known) == len(estimates) else 1.0
     fails = sorted(min((p for p in (one.p_of_all, one.p_equal) if not math.isnan(p)), default=1.0) for one in known)

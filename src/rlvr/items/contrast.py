@@ -79,7 +79,10 @@ class TermSpec(Spec):
 
 
 class ContrastSpec(Spec):
-    """A contrast; without terms it is not run. At equal pass@1 `at` are the policies of the baseline."""
+    """A contrast; without terms it is not run. At equal pass@1 `at` are the policies of the baseline.
+
+    `of_rates`: its arms differ in the learning rate alone.
+    """
 
     says: str
     model: str
@@ -88,6 +91,7 @@ class ContrastSpec(Spec):
     data: str | None
     at: tuple[str, ...] = ()
     at_label: str = ""
+    of_rates: bool = False
     terms: tuple[TermSpec, ...]
 
     @property

@@ -115,6 +115,28 @@ def test_entropy_that_is_correlated_over_methods_or_is_not():
     follows, speed = laid(plan, "entropy_and_ratio"), laid(plan, "entropy_and_speed")
     falling = np.linspace(1, 0, len(follows.contrasts[0].terms))
     (row,) = evaluate(follows, rows(follows, falling))
-    assert row["estimate"] == pytest.approx(1.0) and "Spearman" not in row["says"]
+    assert row["estimate"] == pytest.approx(-1.0) and "Spearman" not in row["says"]
+    assert meaning(row["verdict"]) == CONTRADICTED, "entropy rises with the ratio, where it should fall"
     (row,) = evaluate(speed, rows(speed, falling))
     assert row["estimate"] == pytest.approx(-1.0) and meaning(row["verdict"]) == CONTRADICTED
+
+
+def test_arms_that_differ_in_their_rate_alone_are_judged_on_stand_ins():
+    """Figure 14 compares one weight at two rates, where other claims at two rates are not judged."""
+    plan = make_plan(ROOT, "full-short", ["fade"])
+
+    def row_of(name: str) -> dict:
+        one = laid(plan, name)
+        metrics = {}
+        for contrast in one.contrasts:
+            for term in contrast.terms:
+                for run in term.policies:
+                    entropy = 1.0 if term.weight > 0 else 0.5
+                    metrics[run] = [{"step": step, "entropy": entropy, "pass_rate": 0.5} for step in range(1, 51)]
+        (row,) = evaluate(one, Evidence(probes={run: [] for run in metrics}, metrics=metrics))
+        return row
+
+    assert meaning(row_of("scale_and_entropy_grpo")["verdict"]) == REPRODUCED
+    assert row_of("without_delta_entropy")["verdict"] == REPRODUCED, "equal rates"
+    both = laid(plan, "failures_learn_fast")
+    assert not any(contrast.of_rates for contrast in both.contrasts), "weights differ too"

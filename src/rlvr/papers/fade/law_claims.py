@@ -67,7 +67,7 @@ def check(claim: Claim, item: Item, config: Any, plan: Plan, place: str) -> None
     if claim.measure is None:
         raise ConfigError(f"{place}.measure: laws need one of {', '.join(MEASURES)}")
     look_up(MEASURES, claim.measure, "measure", f"{place}.measure")
-    if claim.predicate not in ("greater", "within", "ordering"):
+    if claim.predicate not in ("greater", "not_below", "within", "ordering"):
         raise ConfigError(f"{place}.predicate: {claim.predicate!r} needs k or hard levels, which laws lack")
     if config.by_level:
         raise ConfigError(f"{place}.over: {claim.over} has one law per level; name a figure of all levels together")
