@@ -21,6 +21,7 @@ State = Annotated[Path, Option(help="Folder of state to resume from; survives a 
 SFT_SAVE_EVERY = 100  # steps between an SFT's checkpoints
 SaveEvery = Annotated[int, Option(help="Steps between checkpoints.")]
 SaveMinutes = Annotated[float, Option(help="Minutes between checkpoints, if steps take long.")]
+Threads = Annotated[int, Option(help="Threads, which change no number.", min=1)]
 Nodes = Annotated[int, Option(help="Nodes of the job.", min=1)]
 GpusPerNode = Annotated[int, Option(help="GPUs of a node.", min=1)]
 Override = Annotated[list[str] | None, Option(help="key=value of the backend's own configuration; wins over others.")]

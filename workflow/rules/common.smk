@@ -252,6 +252,12 @@ def by_backend(stage, wildcard):
     return by_job(options, lambda w: BACKENDS[stage][known(getattr(w, wildcard), BACKENDS[stage])])
 
 
+def threads_of_sft(policy):
+    """More than one where nothing runs beside it: runs wait for the SFT that all seeds have in common."""
+    spec = PLAN.policies[known(policy, PLAN.policies)]
+    return 1 if spec.start else registries.BACKENDS.load(spec.sft.backend).sft_threads
+
+
 def by_model(rule):
     """The resources of a job that samples, by the model of its policy."""
     names = sorted({model.name for model in PLAN.models.values()})

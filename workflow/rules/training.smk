@@ -10,15 +10,17 @@ rule sft:
     log:
         f"{PATHS.results}/logs/sft/{{sft}}.log",
     priority: lambda w: PRIORITY[w.sft]
-    threads: 1
+    threads: lambda w: threads_of_sft(w.sft)
     resources:
         **by_backend("sft", "sft"),
+        # No parameter: a change makes no policy stale.
+        options=lambda w, threads: f"--threads {threads}" if threads > 1 else "",
     params:
         spec=lambda w: spec_of(PLAN.policies[w.sft]),
         state=f"{PATHS.results}/sft/{{sft}}/state",  # no output: it must outlive a failed job
     shell:
         "python -m rlvr.training.retry_guard {params.state:q} {log:q} -- {resources.start} --spec {params.spec:q} --model {input.model:q} "
-        "--demonstrations {input.demonstrations:q} --out {output.manifest:q} --state {params.state:q} > {log:q} 2>&1"
+        "--demonstrations {input.demonstrations:q} --out {output.manifest:q} --state {params.state:q} {resources.options} > {log:q} 2>&1"
 
 
 # One RL run: a base policy, an estimator with its settings, a seed.

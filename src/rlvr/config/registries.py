@@ -170,15 +170,16 @@ class BackendKind(_OfMachines):
     """A training backend. config/cluster.yaml may name its environment, overrides, and resources (`rl.<name>`).
 
     `stages`: how to start `rl` and `sft`; `steps(state)`: the steps of a folder's checkpoints. `critic`: it trains a
-    value model, for PPO; `weights`: it can keep the policy's weights of probed steps. One whose stages are
-    rlvr.training.rl and rlvr.training.sft has `policy(manifest)`, to train or as the reference, and `origin()`, entries
-    of the manifest's provenance.
+    value model, for PPO; `weights`: it can keep the policy's weights of probed steps; `sft_threads`: of an SFT that
+    nothing else can run beside. One whose stages are rlvr.training.rl and rlvr.training.sft has `policy(manifest)`, to
+    train or as the reference, and `origin()`, entries of the manifest's provenance.
     """
 
     stages: Mapping[str, Stage]
     steps: Callable[[Path], list[int]] = lambda state: []
     critic: bool = False
     weights: bool = False
+    sft_threads: int = 1
     policy: Callable[[Path], Any] = _trains_elsewhere
     origin: Callable[[], dict[str, Any]] = field(default=dict)
 

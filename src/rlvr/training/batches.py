@@ -75,12 +75,18 @@ class Chunk:
 
 
 def chunks(groups: Groups, limits: Microbatch) -> Iterator[Chunk]:
-    """Chunks of a batch within the limits, shortest first.
+    """Chunks of a batch within the limits, shortest first; without limits the batch as it is.
 
-    Identical rollouts of a group are one row: a policy computes it once.
+    Identical rollouts of a group are one row: a policy computes it once. The native engine, which has no limits, finds
+    them itself.
     """
     prompts, rollouts = groups.lengths_PG.shape
     prompt_M = torch.arange(prompts, device=groups.lengths_PG.device).repeat_interleave(rollouts)
+    if limits == Microbatch():
+        rows_M, lengths_M, tokens_MT = torch.arange(len(prompt_M)), groups.lengths_PG.flatten(), groups.tokens_PGT
+        whole = groups.prompts_PL, groups.prompt_lengths_P, prompt_M, tokens_MT.flatten(0, 1), lengths_M
+        yield Chunk(*whole, rows_M, rows_M)
+        return
     keys = torch.cat([groups.lengths_PG.view(-1, 1), prompt_M[:, None], groups.tokens_PGT.flatten(0, 1)], dim=1)
     distinct, which_M = torch.unique(keys, dim=0, return_inverse=True)  # sorted: by length, then prompt
     lengths = distinct[:, 0] + groups.prompt_lengths_P[distinct[:, 1]]

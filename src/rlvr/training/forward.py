@@ -53,6 +53,23 @@ def training_pass(model: Model, *, frozen: bool = False) -> Pass:
     return Decoder(model, frozen=frozen) if model.device.type == "cpu" else TransformersPass(model)
 
 
+def training_passes(model: Model, parts: int) -> list[Pass]:
+    """Passes over parts of a batch, each for a thread of its own: so many of the native engine, one of another model.
+
+    They have the same weights. `gather` adds their gradients up.
+    """
+    first = training_pass(model)
+    return [first, *(model.twin() for _ in range(parts - 1))] if isinstance(model, NativeModel) else [first]
+
+
+def gather(passes: list[Pass]) -> None:
+    """Add the gradients of all other passes to the first one's, in their order."""
+    for other in passes[1:]:
+        (own,), (weights,) = other.parameters(), passes[0].parameters()  # type: ignore[union-attr]
+        if own.grad is not None and weights.grad is not None:
+            weights.grad, own.grad = weights.grad + own.grad, None
+
+
 def microbatch(model: Model, sequences: int, tokens_per_gpu: int) -> Microbatch:
     """The limits on the model's device: `rl.sequences_per_microbatch` on a CPU, `execution.tokens_per_gpu` on a GPU.
 

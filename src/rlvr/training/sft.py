@@ -2,7 +2,10 @@
 
 import math
 import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from typing import Any
 
 import torch
 import typer
@@ -19,11 +22,14 @@ from rlvr.records import Demonstration, read_records, sum_of_pictures, with_path
 from rlvr.training.batches import Groups, PromptOrder, chunks, pad_prompts, token_logprobs
 from rlvr.training.checkpoint import Checkpoints, Snapshot
 from rlvr.training.deterministic import give_back_memory, one_thread
-from rlvr.training.forward import Microbatch, Pass, adamw, microbatch, training_pass
+from rlvr.training.forward import Microbatch, Pass, adamw, gather, microbatch, training_passes
 from rlvr.training.inputs import continued, sft_of
 from rlvr.training.progress import TO_BE_CONTINUED, Bar, Saves, StopRequest
 from rlvr.training.run_outputs import TrainedPolicy
 
+Map = Callable[..., Iterable[Any]]  # as `map`
+
+PARTS = 2  # of a batch for the native engine, whose gradients add up; a thread each, where there are two
 SEQUENCES_PER_CHUNK = 64  # of similar length, on a CPU; affects memory and cache only
 TOKENS_PER_GPU = 16384  # the same on a GPU
 
@@ -59,22 +65,42 @@ def within(groups: Groups, most: int | None) -> Groups:
     return groups.select(kept)
 
 
-def step_loss(forward: Pass, groups: Groups, limits: Microbatch) -> torch.Tensor:
-    """Mean negative log-likelihood per response token; accumulates gradients chunk by chunk."""
-    tokens = int(groups.lengths_PG.sum())
-    total = torch.zeros((), device=groups.prompts_PL.device)
-    for chunk in chunks(groups, limits):
-        loss = -token_logprobs(forward, chunk).sum() / tokens
-        loss.backward()
-        total += loss.detach()
-    return total
+def step_loss(passes: list[Pass], groups: Groups, limits: Microbatch, each: Map = map) -> torch.Tensor:
+    """Mean negative log-likelihood per response token; accumulates gradients chunk by chunk, in a part for each pass.
+
+    `each` may compute the parts side by side: the result is the same.
+    """
+    tokens, where = int(groups.lengths_PG.sum()), groups.prompts_PL.device
+
+    def of_part(forward: Pass, rows: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros((), device=where)
+        for chunk in chunks(groups.select(rows), limits):
+            loss = -token_logprobs(forward, chunk).sum() / tokens
+            loss.backward()
+            total += loss.detach()
+        return total
+
+    parts = torch.arange(len(groups.lengths_PG), device=where).chunk(len(passes))
+    losses = list(each(of_part, passes, parts))
+    gather(passes)
+    return torch.stack(losses).sum()
 
 
-def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkpoints: Checkpoints, saves: Saves):
-    """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop."""
+def train(
+    policy: Policy,
+    spec: Sft,
+    demonstrations: list[Demonstration],
+    checkpoints: Checkpoints,
+    saves: Saves,
+    each: Map = map,
+) -> list[dict[str, Any]]:
+    """One row of metrics per step, after training in place. Exits with 75 after saving when asked to stop.
+
+    `each` is as in `step_loss`.
+    """
     groups = within(encode(policy, demonstrations), spec.max_tokens)
     order = PromptOrder(len(groups.lengths_PG), spec.seed)
-    model, forward = policy.model, training_pass(policy.model)
+    model, passes = policy.model, training_passes(policy.model, PARTS)
     limits = microbatch(model, SEQUENCES_PER_CHUNK, TOKENS_PER_GPU)
     optimizer = adamw(model, lr=spec.learning_rate, betas=spec.betas, weight_decay=spec.weight_decay)
     rows, start = [], 0
@@ -93,7 +119,7 @@ def train(policy: Policy, spec: Sft, demonstrations: list[Demonstration], checkp
             first = (step - 1) * spec.sequences_per_step
             chosen = [order.at(first + i) for i in range(spec.sequences_per_step)]
             optimizer.zero_grad()
-            loss = step_loss(forward, groups.select(torch.tensor(chosen, device=model.device)), limits)
+            loss = step_loss(passes, groups.select(torch.tensor(chosen, device=model.device)), limits, each)
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), spec.max_grad_norm)
             if not torch.isfinite(loss + norm):
                 raise SystemExit(f"SFT step {step}: loss {float(loss)} and gradient norm {float(norm)} are not finite")
@@ -120,6 +146,7 @@ def main(
     state: stage_options.State,
     save_every: stage_options.SaveEvery = stage_options.SFT_SAVE_EVERY,
     save_minutes: stage_options.SaveMinutes = 20,
+    threads: stage_options.Threads = 1,
 ) -> None:
     """Fine-tune one model on demonstrations."""
     end_with_caller()
@@ -135,8 +162,9 @@ def main(
     if pictures := sum_of_pictures(shown):
         mark["pictures"] = pictures
     checkpoints = Checkpoints(state, mark, origin=origin)
-    with checkpoints.lease():
-        rows = train(policy, sft, shown, checkpoints, Saves(save_every, save_minutes))
+    with checkpoints.lease(), ThreadPoolExecutor(threads) as pool:
+        saves, each = Saves(save_every, save_minutes), pool.map if threads > 1 else map
+        rows = train(policy, sft, shown, checkpoints, saves, each)
         folder = out.parent / "policy"
         sums = save(policy, folder)
         outcome = TrainedPolicy(folder, sums, policy.template, {"metrics": rows}, checkpoints.history)

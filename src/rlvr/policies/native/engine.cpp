@@ -103,7 +103,7 @@ struct Engine {
   Floats kept;  // what training keeps of each layer and node or, while sampling, what each slot does: never both
   Branches branches;
   Floats normed, active, head_h, head_r, head_n, logits, head_lse;         // forward
-  Floats keys, keys_t, values, values_t, scores, dscores, dkeys, dvalues;  // attention
+  Floats keys, keys_t, values, values_t, queries, scores, dqueries, dscores, dkeys, dvalues, douts;  // attention
   Floats dlogits, dhead, dh, dinner, dgate_up, dqkv;                       // backward
   Floats sampled_logits, sampled_logp, sampled_cumulative, shaped;         // sampling
   std::vector<int> path;
@@ -312,29 +312,41 @@ struct Engine {
     }
     return length;
   }
-  void attend(const Block& b, const View& v) {
+  void attend(const Block& b, const View& v, bool keep) {
     const int wide = padded(longest);
-    room(keys_t, size_t(E) * wide), room(values, size_t(wide) * E), room(scores, size_t(wide) * wide);
+    const int group = H / K;
+    room(keys_t, size_t(E) * wide), room(values, size_t(wide) * E), room(scores, size_t(group) * wide * wide);
+    room(queries, size_t(group) * wide * E), room(douts, size_t(group) * wide * E);
     for (int kv = 0; kv < K; kv++)
       for (int i = b.row0; i < b.row1; i++) {
         const Row& row = rows[i];
         const int length = push(row, b.node0, kv, v.qkv, wide, false), own = row.end - row.node, seen = padded(length);
         const long at = row.node - b.node0;
-        for (int h = kv * (H / K); h < (kv + 1) * (H / K); h++) {
-          product(own, seen, E, {v.qkv + at * Q + h * E, Q, 1}, keys_t.data(), wide, scores.data(), seen);
-          for (int j = 0; j < own; j++) {
-            float* s = &scores[size_t(j) * seen];
-            v.lse[(at + j) * H + h] = softmax(s, row.start + j + 1, seen, s);
+        stack(own, group, v.qkv + at * Q + kv * group * E, Q, queries.data());
+        product(own * group, seen, E, {queries.data(), E, 1}, keys_t.data(), wide, scores.data(), seen);
+        for (int j = 0; j < own; j++)
+          for (int h = 0; h < group; h++) {
+            float* s = &scores[size_t(j * group + h) * seen];
+            const Sums sums = softmax(s, row.start + j + 1, seen, s);
+            if (keep) v.lse[(at + j) * H + kv * group + h] = sums.log();
           }
-          product(own, E, length, {scores.data(), seen, 1}, values.data(), E, v.attended + at * H * E + h * E, H * E);
-        }
+        product(own * group, E, length, {scores.data(), seen, 1}, values.data(), E, douts.data(), E);
+        for (int j = 0; j < own; j++)
+          memcpy(v.attended + ((at + j) * H + kv * group) * E, &douts[size_t(j) * group * E], sizeof(float) * group * E);
       }
+  }
+  // The vectors of a group of heads, row by row: they share keys and values.
+  void stack(int rows, int group, const float* from, long stride, float* to) const {
+    for (long j = 0; j < rows; j++) memcpy(to + j * group * E, from + j * stride, sizeof(float) * group * E);
   }
   // Fills dqkv from the gradient of the attended values. Gradients of keys and values add up on the stack.
   void attend_back(const Block& b, const View& v, const float* dattended, float* dq) {
     const int wide = padded(longest);
     for (Floats* x : {&keys, &keys_t, &values, &values_t, &dkeys, &dvalues}) room(*x, size_t(wide) * E);
-    room(scores, size_t(wide) * wide), room(dscores, size_t(wide) * wide), path.resize(wide);
+    const int group = H / K;
+    for (Floats* x : {&scores, &dscores}) room(*x, size_t(group) * wide * wide);
+    for (Floats* x : {&queries, &douts, &dqueries}) room(*x, size_t(group) * wide * E);
+    path.resize(wide);
     for (int kv = 0; kv < K; kv++) {
       int top = 0;
       auto pop = [&](int down_to) {
@@ -350,17 +362,22 @@ struct Engine {
         const int length = push(row, b.node0, kv, v.qkv, wide, true), own = row.end - row.node, seen = padded(length);
         const long at = row.node - b.node0;
         top = length;
-        for (int h = kv * (H / K); h < (kv + 1) * (H / K); h++) {
-          const float *q = v.qkv + at * Q + h * E, *dout = dattended + at * H * E + h * E;
-          product(own, seen, E, {q, Q, 1}, keys_t.data(), wide, scores.data(), seen);
-          product(own, seen, E, {dout, H * E, 1}, values_t.data(), wide, dscores.data(), seen);
-          for (int j = 0; j < own; j++)
-            score_back(row.start + j + 1, seen, v.attended + (at + j) * H * E + h * E, dout + long(j) * H * E,
-                       v.lse[(at + j) * H + h], &scores[size_t(j) * seen], &dscores[size_t(j) * seen]);
-          product(own, E, length, {dscores.data(), seen, 1}, keys.data(), E, dq + at * Q + h * E, Q);
-          product(length, E, own, {dscores.data(), 1, seen}, q, Q, dkeys.data(), E, true);
-          product(length, E, own, {scores.data(), 1, seen}, dout, H * E, dvalues.data(), E, true);
+        const int all = own * group;
+        float *q = queries.data(), *dout = douts.data(), *s = scores.data(), *ds = dscores.data();
+        stack(own, group, v.qkv + at * Q + kv * group * E, Q, q);
+        stack(own, group, dattended + (at * H + kv * group) * E, H * E, dout);
+        product(all, seen, E, {q, E, 1}, keys_t.data(), wide, s, seen);
+        product(all, seen, E, {dout, E, 1}, values_t.data(), wide, ds, seen);
+        for (long j = 0; j < all; j++) {
+          const long head = (at + j / group) * H + kv * group + j % group;
+          score_back(row.start + int(j) / group + 1, seen, v.attended + head * E, dout + j * E, v.lse[head], s + j * seen,
+                     ds + j * seen);
         }
+        product(all, E, length, {ds, seen, 1}, keys.data(), E, dqueries.data(), E);
+        product(length, E, all, {ds, 1, seen}, q, E, dkeys.data(), E, true);
+        product(length, E, all, {s, 1, seen}, dout, E, dvalues.data(), E, true);
+        for (long j = 0; j < own; j++)
+          memcpy(dq + (at + j) * Q + kv * group * E, &dqueries[j * group * E], sizeof(float) * group * E);
       }
       pop(0);
     }
@@ -368,11 +385,12 @@ struct Engine {
   // One query's scores s become weights p, and the gradients d of p those of s: p (d - sum(p d)), the sum = out dout.
   void score_back(int count, int width, const float* out, const float* dout, float lse, float* s, float* d) {
     const V mean = all(dot(out, dout, E));
-    for (int i = 0; i < width; i += LANES) {
+    for (int i = 0; i < count; i += LANES) {
       const V p = first(count - i, exponential(load(s + i) - all(lse)), 0.f);
       store(s + i, p);
       store(d + i, first(count - i, p * (load(d + i) - mean), 0.f));
     }
+    for (int i = padded(count); i < width; i += LANES) store(s + i, all(0.f)), store(d + i, all(0.f));
   }
 
   // ---- forward and backward pass over the trie ----
@@ -396,7 +414,7 @@ struct Engine {
       for (int l = 0; l < shape.layers; l++) {
         const View v = view(keep ? l : 0, nodes, at);
         project(M, layers[l], v.h, &position[b.node0], v.r1, v.qkv, v.raw, v.rn);
-        attend(b, v);
+        attend(b, v, keep);
         memcpy(v.middle, v.h, sizeof(float) * M * D);
         h = view(keep ? l + 1 : 0, nodes, at).h;
         finish(M, layers[l], v.attended, v.middle, v.r2, v.gate_up, h);
@@ -408,7 +426,7 @@ struct Engine {
       float *word = logits.data() + at_head * vocab_wide, *lse = head_lse.data() + at_head;
       words().apply(A, n, word);
       for (long i = 0; i < A; i++) {
-        lse[i] = softmax(word + i * vocab_wide, vocab, vocab_wide, shaped.data());
+        lse[i] = softmax(word + i * vocab_wide, vocab, vocab_wide, shaped.data()).log();
         if (values_out) value_of[i] = dot(n + i * D, value.w, D) + value_bias.w[0];
       }
       each_token(b, [&](size_t i, int p) {
@@ -496,7 +514,10 @@ struct Engine {
           const float *q = qkv + m * Q + kv * group * E, *seen_keys = keys_of(x, x.slot[m], l, kv);
           const int seen = x.at[m] + 1, width = padded(seen);
           float* s = x.scores.data();
-          product(group, width, E, {q, E, 1}, seen_keys, x.wide, s, width);
+          if (group <= 2)
+            few_rows(group, width, E, {q, E, 1}, seen_keys, x.wide, s, width);
+          else
+            product(group, width, E, {q, E, 1}, seen_keys, x.wide, s, width);
           for (int g = 0; g < group; g++) softmax(s + g * width, seen, width, s + g * width);
           product(group, E, seen, {s, width, 1}, seen_keys + half_slot(x), E, attended + (m * H + kv * group) * E, E);
         }
@@ -516,7 +537,7 @@ struct Engine {
   // From logits: log p at temperature 1, its entropy, and the cumulative sampling distribution. False if not finite.
   bool distribution(const float* logit, float temperature, float top_p, float* logp, float& entropy, float* cumulative) {
     float* p = room(shaped, vocab_wide);
-    const float lse = softmax(logit, vocab, vocab_wide, p);
+    const float lse = softmax(logit, vocab, vocab_wide, p).log();
     if (!std::isfinite(lse)) return false;
     V sum = all(0.f);
     for (int j = 0; j < vocab_wide; j += LANES) {

@@ -63,23 +63,23 @@ inline V first(int n, V v, float other) {
   return v;
 }
 
-// The lanes joined by an operation, in a fixed order.
+// The lanes joined by an operation, in a fixed order: each with the one 8 after it, then 4, 2 and 1 after it.
+typedef float Four __attribute__((vector_size(16)));
 template <class Join> inline float fold(V v, Join join) {
-  float x[LANES];
-  store(x, v);
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) x[i] = join(x[i], x[i + half]);
-  return x[0];
+  Four x[4];
+  memcpy(x, &v, sizeof x);
+  const Four both = join(join(x[0], x[2]), join(x[1], x[3]));
+  return join(join(both[0], both[2]), join(both[1], both[3]));
 }
-inline float total(V v) { return fold(v, [](float a, float b) { return a + b; }); }
-inline float highest(V v) { return fold(v, [](float a, float b) { return a > b ? a : b; }); }
+inline float total(V v) { return fold(v, [](auto a, auto b) { return a + b; }); }
+inline float highest(V v) { return fold(v, [](auto a, auto b) { return a > b ? a : b; }); }
 
 // e^x within 2 units in the last place, for x in [-87, 88] (else at the limit); NaN stays NaN. A polynomial of Cephes.
 inline V exponential(V v) {
   EACH_PART {
     Register x = v.part[i];
-    x = x < -87.f ? every(-87.f) : x;
-    x = x > 88.f ? every(88.f) : x;
+    x = every(-87.f) > x ? every(-87.f) : x;
+    x = every(88.f) < x ? every(88.f) : x;
     const Register magic = every(12582912.f), shifted = x * 1.44269504088896341f + magic;  // its low bits: round(x / ln 2)
     const Register n = shifted - magic, r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
     Register p = every(1.9875691500e-4f);
@@ -183,6 +183,13 @@ void panels(int M, int N, int K, Left a, const float* b, long ldb, float* c, lon
   }
 }
 
+// Two rows at most: the sums of a narrow tile would wait for each other.
+__attribute__((noinline)) void few_rows(int M, int N, int K, Left a, const float* b, long ldb, float* c, long ldc) {
+  int n = 0;
+  for (; n + 2 * LANES <= N; n += 2 * LANES) panel<2, 2 * PARTS>(M, K, a, b + n, ldb, c + n, ldc, SET, nullptr);
+  if (n < N) panel<2, PARTS>(M, K, a, b + n, ldb, c + n, ldc, SET, nullptr);
+}
+
 constexpr int DEEP = 512;               // a wide panel of B has so many rows in the second cache
 constexpr int COPIED = 24, APART = 256;  // rows of A transposed that are copied; where they lie so far apart
 
@@ -235,19 +242,31 @@ inline void rms_back(const float* dy, const float* x, float r, const float* w, i
     store(dx + i, add ? load(dx + i) + d : d);
   }
 }
-// p = softmax of the first `count` numbers of x, then zeros up to `width`; returns log(sum(exp(x))).
-inline float softmax(const float* x, int count, int width, float* p) {
+struct Sums {  // of a softmax: the largest number, and sum(exp(x - highest))
+  float highest, z;
+  float log() const { return highest + std::log(z); }  // log(sum(exp(x)))
+};
+// p = softmax of the first `count` numbers of x, then zeros up to `width`.
+inline Sums softmax(const float* x, int count, int width, float* p) {
   V high = all(-INFINITY), sum = all(0.f);
-  for (int j = 0; j < count; j += LANES) high = larger(first(count - j, load(x + j), -INFINITY), high);
-  const V most = all(highest(high));
-  for (int j = 0; j < width; j += LANES) {
-    const V e = first(count - j, exponential(load(x + j) - most), 0.f);
+  const int whole = count / LANES * LANES, used = padded(count);
+  for (int j = 0; j < whole; j += LANES) high = larger(load(x + j), high);
+  if (whole < count) high = larger(first(count - whole, load(x + whole), -INFINITY), high);
+  const float most = highest(high);
+  for (int j = 0; j < whole; j += LANES) {
+    const V e = exponential(load(x + j) - all(most));
     store(p + j, e);
     sum = sum + e;
   }
+  if (whole < count) {
+    const V e = first(count - whole, exponential(load(x + whole) - all(most)), 0.f);
+    store(p + whole, e);
+    sum = sum + e;
+  }
   const float z = total(sum);
-  for (int j = 0; j < width; j += LANES) store(p + j, load(p + j) * all(1.f / z));
-  return highest(high) + std::log(z);
+  for (int j = 0; j < used; j += LANES) store(p + j, load(p + j) * all(1.f / z));
+  for (int j = used; j < width; j += LANES) store(p + j, all(0.f));
+  return {most, z};
 }
 
 }  // namespace

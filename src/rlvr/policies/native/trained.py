@@ -41,6 +41,12 @@ class NativeModel:
 
     # ---- weights ----
 
+    def twin(self) -> NativeModel:
+        """Another engine on the same weights, for a thread of its own. Its gradient is its own."""
+        other = NativeModel(SavedModel(self.shape, self.config, self.flat.detach().numpy()))
+        other.flat = torch.nn.Parameter(self.flat.detach())  # with the same version counter
+        return other
+
     def parameters(self) -> list[Tensor]:
         return [self.flat]
 

@@ -9,7 +9,7 @@ from rlvr.policies.native.model import Unsupported
 from rlvr.policies.store import Policy
 from rlvr.training.backends.in_process import STAGES
 
-VERSION = 1  # increase it when the engine changes the numbers of training
+VERSION = 2  # increase it when the engine changes the numbers of training
 
 
 def origin() -> dict[str, Any]:
@@ -39,5 +39,6 @@ BACKEND = BackendKind(  # its checkpoints are in the folders of in_process, whic
     instead="in_process",  # where the engine is not built
     precisions=("float32",),
     devices=("cpu",),
+    sft_threads=2,
     modules=("torch", "safetensors", "tokenizers"),
 )
