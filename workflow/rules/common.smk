@@ -17,7 +17,7 @@ from rlvr import child_processes, verifiers
 from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
-from rlvr.planning.expansion import make_plan
+from rlvr.planning.kept import plan_of
 from rlvr.config.identity import data_id, once_per_object, policy_id, what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
@@ -35,6 +35,7 @@ from rlvr.workflow import (
     needs,
     disk_space,
     optional_inputs,
+    quick,
     spec_files,
     targets,
     writable,
@@ -43,6 +44,8 @@ from rlvr.workflow.needs import Job, Site
 from rlvr.workflow.rules import of_the_cluster
 from rlvr.workflow.spec_files import digest, runs_jobs
 from rlvr.suggest import nearest
+
+quick.prepare()
 
 # The folder of the Snakefile: it may be a module of another workflow, or run in another folder (-d).
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).parents[1]
@@ -105,7 +108,7 @@ SLICING = [name for name, engine in registries.ENGINES.all() if engine.environme
 BY_BACKEND = [f"{stage}.{name}" for stage in ("sft", "rl") for name in registries.BACKENDS.names()]
 PATHS = Paths(SETTING["results"], SETTING["scale"])
 try:
-    PLAN = make_plan(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
+    PLAN = plan_of(ROOT, SETTING["scale"], SETTING["papers"].split(","), SETTING["mine"], SETTING["own"])
     CLUSTER = read_cluster(Path(SETTING["cluster"]), ROOT, of_the_cluster(ROOT))
     if SETTING["gpus"]:
         if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):

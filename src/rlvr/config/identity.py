@@ -106,6 +106,7 @@ def without_later_defaults(estimator: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@once_per_object
 def digest(spec: Strict) -> str:
     return hashlib.sha256(f"{NUMERICS}:{canonical(spec)}".encode()).hexdigest()[:10]
 
