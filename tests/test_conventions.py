@@ -41,6 +41,16 @@ def test_workflows_call_targets_that_exist():
     assert {"lint", "test", "test-package", "site", "dist"} <= called <= TARGETS
 
 
+def test_every_target_of_tests_runs_in_ci_or_each_night():
+    """But for those that are a part of another, or need more memory than the machines there have."""
+    nightly = yaml.safe_load((ROOT / ".github/workflows/nightly.yml").read_text())["jobs"]["long"]
+    each_night = set(nightly["strategy"]["matrix"]["target"])
+    in_ci = set(re.findall(r"^(?:part|begin) ([a-z-]+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE))
+    assert nightly["steps"][-1]["run"] == "make ${{ matrix.target }}" and "test-slow" in each_night
+    tests = {target for target in TARGETS if re.match("test|lint|site", target)}
+    assert in_ci | each_night == {*tests - {"test-quick", "test-vllm"}, "install-test"}
+
+
 def test_checks_of_a_request_build_the_site_and_have_latex():
     """The site is deployed from main alone; tests of tables and of BibTeX are skipped where there is no LaTeX."""
     run = list(commands(yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())))

@@ -98,15 +98,18 @@ def test_checkpoints_from_before_templates_were_in_the_mark_are_still_of_their_r
 
 @pytest.fixture
 def second(tmp_path):
-    """Starts a process that takes the lease; environment variables may be added."""
+    """Starts a process that takes the lease, or gives up after some seconds; environment variables may be added."""
     code = (
-        "from pathlib import Path; from rlvr.training.checkpoint import Checkpoints\n"
+        "import sys; from pathlib import Path; from rlvr.training import lock_file\n"
+        "from rlvr.training.checkpoint import Checkpoints\n"
+        "lock_file.PATIENCE = float(sys.argv[1])\n"
         f"with Checkpoints(Path({json.dumps(str(tmp_path))}), {{'run': 'x'}}).lease(): print('mine')"
     )
 
-    def started(**variables: str) -> subprocess.Popen:
+    def started(patience: float = lock_file.PATIENCE, **variables: str) -> subprocess.Popen:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env={**os.environ, **variables}, **pipes)
+        command = [sys.executable, "-c", code, str(patience)]
+        return subprocess.Popen(command, cwd=ROOT, env={**os.environ, **variables}, **pipes)
 
     return started
 
@@ -121,11 +124,11 @@ def test_a_second_process_waits_for_one_that_is_ending(saved, second):
 
 def test_a_second_process_is_refused(saved, second):
     with saved.lease():
-        refused = second()
+        refused = second(patience=1.0)
         error = refused.communicate(timeout=60)[1]
         assert refused.returncode == 1 and f"in use by another process (host {os.uname().nodename}" in error
         assert f"process {os.getpid()}, job none" in error
-        waiting = second(SLURM_JOB_ID="7")
+        waiting = second(patience=0.0, SLURM_JOB_ID="7")
         assert waiting.stdout.readline().endswith("; waiting for it\n")  # as a Slurm job
         assert waiting.poll() is None
     assert waiting.communicate(timeout=60)[0] == second().communicate(timeout=60)[0] == "mine\n"
