@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# As in the stages: two workers, each with a thread of torch per core, wait for one another most of their time.
+os.environ["OMP_NUM_THREADS"] = "1"
 # On a busy machine an example may take any time.
 settings.register_profile("any speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
@@ -25,6 +28,7 @@ settings.load_profile("any speed")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG = ("workflow", "commands", "training", "verifiers")  # folders
 # Tests with one of these marks take long, or need what other tests do not: they run only where -m names one of theirs.
 APART = {"slow", "long", "vllm", "cluster", "verl", "trl", "loggers", "site"}
 
@@ -37,8 +41,8 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item, own in zip(items, marks, strict=True) if not own or own & named]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-    # Files of whole runs come first, so that no worker is still at one of them when the others are done.
-    items.sort(key=lambda item: item.path.parent.name not in ("workflow", "commands", "training"))
+    # Long files come first, so that no worker is still at one of them when the others are done.
+    items.sort(key=lambda item: item.path.parent.name not in LONG)
 
 
 @pytest.fixture(autouse=True)
@@ -183,9 +187,15 @@ def tiny(architecture: str):
 
 @pytest.fixture(scope="session")
 def workbench(tmp_path_factory, plan):
-    """Data, model and a short SFT of the smoke scale, made by the stages' own commands."""
+    """Data, model and a short SFT of the smoke scale, made by the stages' own commands: once for all workers."""
     spec = next(spec for name, spec in plan.runs.items() if "-grpo-lr0.0002-seed1" in name and "qwen2" in name)
-    return Workbench.made(tmp_path_factory.mktemp("workbench"), spec, plan.execution)
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "workbench"
+    made = Workbench(folder, spec, folder / "sft" / "manifest.json", plan.execution)
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return made if made.base.exists() else Workbench.made(folder, spec, plan.execution)
 
 
 class Workbench:
