@@ -122,19 +122,17 @@ def test_what_is_said_about_a_set_makes_no_run_stale(fresh, tmp_path):
     assert not Path(fresh).exists(), "a dry run writes none of them"
 
 
-def test_settings_table_needs_no_run(paper_scale, fresh):
-    assert set(paper_scale(f"{fresh}/papers/paper/ace/tables/table5.md")) == {"table", "total"}
-
-
-def test_closed_forms_need_no_run(fresh):
-    """FADE's table1 is one, ACE's is trained for."""
+def test_closed_forms_and_a_table_of_settings_need_no_run(fresh):
+    """FADE's table1 is a closed form, ACE's is trained for; ACE's table5 has its settings."""
     names = ("lens/figures/figure4", "agrae/figures/figure6", "fade/figures/figure7", "fade/figures/section14")
     items = [f"{fresh}/papers/laptop/{name}.pdf" for name in names]
     items += [f"{fresh}/papers/laptop/fade/tables/table{i}.md" for i in (1, 2, 7, 8)]
+    items.append(f"{fresh}/papers/laptop/ace/tables/table5.md")
     jobs = planned("--config", f"results={fresh}", "--", "theory", *items)
     assert set(jobs) == {"statistics", "table", "figure", "ledger", "theory", "total"}
 
 
+@pytest.mark.slow
 def test_theory_and_analytic_tables_are_made(tmp_path):
     made = tmp_path / "papers/laptop"
     table, figure = made / "fade/tables/table8.md", made / "lens/figures/figure4.pdf"
@@ -145,6 +143,7 @@ def test_theory_and_analytic_tables_are_made(tmp_path):
     assert "# Theory ledger" in (tmp_path / "theory/ledger.md").read_text()
 
 
+@pytest.mark.slow
 def test_all_papers_at_paper_scale_plan_every_run_once(paper_scale):
     papers = ["ace", "lens", "agrae"]
     jobs = paper_scale(*(f"paper_{paper}" for paper in papers))
@@ -225,8 +224,8 @@ def test_the_number_of_jobs_of_an_evaluation_makes_none_stale(fresh, tmp_path):
     [
         (("scale=lptop",), "config/scale/lptop.yaml: no such file; did you mean 'laptop'?"),
         (("scal=laptop",), "--config scal: unknown key; did you mean 'scale'?"),
-        (("papers=acee",), "config/papers/acee/paper.yaml: no such file; did you mean 'ace'?"),
-        (("needs=perhaps",), "--config needs=perhaps: refuse or warn"),
+        slow(("papers=acee",), "config/papers/acee/paper.yaml: no such file; did you mean 'ace'?"),
+        slow(("needs=perhaps",), "--config needs=perhaps: refuse or warn"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named(arguments, message):
@@ -244,7 +243,7 @@ def test_a_mistake_on_the_command_line_is_named(arguments, message):
         slow("{r}/papers/laptop/acee/tables/table4.md", "{r}/papers/laptop/ace/tables/table4.md"),
         slow("{r}/papers/laptop/ace/figures/figure22.pdf", "{r}/papers/laptop/ace/figures/figure2.pdf"),
         slow("{r}/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv", "{r}/papers/laptop/ace/arms/ace_grpo-alpha-5.0.csv"),
-        ("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
+        slow("{r}/report/laptop/aze.html", "{r}/report/laptop/ace.html"),
         slow("{r}/claims/laptop/lense.csv", "{r}/claims/laptop/lens.csv"),
         slow("{r}/sft/qwen2-chain-sft-0123456789/manifest.json", "{r}/sft/qwen2-chain-sft-"),
     ],
@@ -283,6 +282,7 @@ def test_results_that_cannot_be_written_are_found_before_any_job(tmp_path, below
     assert "rule ledger" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_that_forbids_writing_is_found_before_any_job():
     done = snakemake("--nolock", "--config", "results=/proc/results", "--", "theory", check=False)
     assert done.returncode == 1 and "results=/proc/results: cannot write in /proc" in done.stderr.splitlines()[-1]
@@ -311,24 +311,25 @@ def test_folders_may_have_spaces_in_their_names(tmp_path):
     asked = (*folders, "--cores", "1", "--workflow-profile", "none")
     papers = results / "papers/smoke"
     targets = [papers / "fade/tables/table8.md", papers / "ace/tables/table5.tex", papers / "ace/overlap.json"]
+    targets.append(papers / "lens/figures/figure4.pdf")
     snakemake(*asked, "--config", "scale=smoke", f"results={results}", "--", *map(str, targets))
     assert all(path.exists() for path in targets)
+    assert "| 0.25 | 2.2500" in targets[0].read_text() and targets[-1].read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize("named", [("--profile", "slurm"), ("--profile=workflow/profiles/smoke",)])
-def test_a_profile_that_is_named_is_not_overruled_by_the_default_one(named):
+def test_a_profile_that_is_named_is_not_overruled_by_the_default_one():
     """On a cluster `cores: all` would be a limit of all jobs together."""
-    code = (
-        "import sys; sys.argv[:] = ['snakemake', *sys.argv[1:]]; from snakemake.cli import parse_args; "
-        "_, given = parse_args(sys.argv[1:]); print(given.cores, given.executor, given.keep_going)"
-    )
-
-    def given(*options: str) -> list[str]:
-        run = [sys.executable, "-c", code, *options]
-        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-
-    assert given(*named) == (["None", "slurm", "True"] if named[0] == "--profile" else ["2", "None", "False"])
-    assert given()[0] != "None"
+    code = """
+import sys
+from snakemake.cli import parse_args
+for options in ["--profile", "slurm"], ["--profile=workflow/profiles/smoke"], []:
+    sys.argv[:] = ["snakemake", *options]
+    _, given = parse_args(options)
+    print(given.cores, given.executor, given.keep_going)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    slurm, smoke, default = done.stdout.splitlines()
+    assert slurm == "None slurm True" and smoke == "2 None False" and default.split()[0] != "None"
 
 
 def test_the_workflow_is_a_module_of_another(tmp_path):

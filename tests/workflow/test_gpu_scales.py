@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ from rlvr.cost.hardware import read
 from rlvr.planning.expansion import make_plan
 from rlvr.training.backends.verl.overrides import Places, settings
 
+slow = partial(pytest.param, marks=pytest.mark.slow)
 REHEARSAL = "results/papers/rehearsal/methods/tables/rehearsal.md"
 
 
-@pytest.mark.parametrize("gpus", ["1", "2"])
+@pytest.mark.parametrize("gpus", [slow("1"), "2"])
 def test_the_rehearsal_trains_by_verl_on_the_gpus_that_are_asked_for(gpus):
     text = snakemake("-n", "--profile", "slurm", "--config", "scale=rehearsal", f"gpus={gpus}", "--", REHEARSAL).stdout
     jobs = re.findall(r"rule (sft|rl|generate_vllm_1):.*?resources: ([^\n]*)", text, flags=re.S)
@@ -66,7 +68,7 @@ def test_the_rehearsal_is_planned_below_twenty_minutes():
     assert total["makespan_hours"] < 20 / 60, total
 
 
-@pytest.mark.parametrize(("scale", "sampling"), [("gpu", "generate_vllm_1"), ("pretrained-gpu", "generate")])
+@pytest.mark.parametrize(("scale", "sampling"), [("gpu", "generate_vllm_1"), slow("pretrained-gpu", "generate")])
 def test_jobs_that_need_the_gpu_ask_for_it_and_others_do_not(scale, sampling):
     profile, table = "workflow/profiles/gpu", f"results/papers/{scale}/ace/tables/core.md"
     text = snakemake("-n", "--profile", profile, "--config", f"scale={scale}", "--", table).stdout
@@ -99,7 +101,7 @@ def test_a_run_that_cannot_fit_is_refused_where_a_target_needs_it():
     assert table5.returncode != 0 and "cannot fit on h100: update need 119.9 GB of 76.0" in said
 
 
-@pytest.mark.parametrize("value", ["0", "two", "-1", "1.5"])
+@pytest.mark.parametrize("value", ["0", *map(slow, ("two", "-1", "1.5"))])
 def test_a_number_of_gpus_that_is_none_is_an_error(value):
     ended = snakemake("-n", "--config", "scale=gpu", f"gpus={value}", "--", "paper_ace", check=False)
     assert ended.returncode != 0 and f"--config gpus={value}: a whole number of GPUs, at least 1" in ended.stderr
