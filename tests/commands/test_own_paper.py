@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, until
+from typer.testing import CliRunner
 
+from rlvr.commands import app
 from rlvr.commands import own_paper as own_command
 from rlvr.commands import train as train_command
 from rlvr.planning.expansion import make_plan
@@ -35,8 +38,9 @@ def said(root: Path, *arguments: str) -> str:
 
 def refused(root: Path, *arguments: str) -> str:
     """The one line of a command that starts nothing."""
-    done = rlvr(root, *arguments)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+    with chdir(root):
+        done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2 and len(done.stderr.splitlines()) == 1, done.output
     return done.stderr
 
 

@@ -54,6 +54,7 @@ def test_no_neighbour_changes_a_verdict(one_cpu):
     assert took > limits.clock
 
 
+@pytest.mark.slow
 def test_no_attack_changes_the_verdict_of_a_program_beside_it():
     gold = json.dumps({"kind": "stdin", "tests": [{"input": "", "output": "done"}], "seconds": 0.8})
     names = [*TIME, "mappings", "page tables: one page in each gigabyte", "full pipes, larger ones"]

@@ -17,7 +17,7 @@ from support.runs_by_hand import same_results
 from rlvr.workflow import locks
 from rlvr.workflow.locks import Owner, holds, own, refusal, release
 
-STEPS = 60
+STEPS = 30
 PROFILE = "--profile workflow/profiles/smoke --"
 MINE = "0.input.lock", "0.output.lock"
 
