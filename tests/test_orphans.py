@@ -198,7 +198,7 @@ def test_without_the_watcher_they_would_stay(start, tmp_path):
     started = said(process, 4)
     process.kill()
     process.wait()
-    assert len(orphans(started, seconds=4)) == 4
+    assert len(orphans(started, seconds=2)) == 4
 
 
 def said(process: subprocess.Popen, count: int) -> set[psutil.Process]:
@@ -267,18 +267,20 @@ def stage_of(named: str, folder: Path) -> subprocess.Popen:
     return subprocess.Popen(command, env=environment, text=True, **pipes)
 
 
-@pytest.mark.parametrize("where", ["nowhere", "no name", "another boot", "another namespace"])
-def test_a_caller_of_another_machine_is_nobodys(where, tmp_path):
-    """A name that a job was handed with its environment: the stage goes on."""
+def test_a_caller_of_another_machine_is_nobodys(tmp_path):
+    """A name that a job was handed with its environment: none, no name, another boot, another namespace. It goes on."""
     boot, namespace = child_processes.machine()
-    others = {"another boot": ("other", namespace), "another namespace": (boot, "pid:[1]")}
-    named = {"nowhere": "", "no name": "1x"}.get(where) or " ".join([*others.get(where, ()), "4194304", "5"])
-    process = stage_of("" if where == "nowhere" else named, tmp_path)
-    assert process.stdout.readline() == "started\n"
+    names = ["", "1x", f"other {namespace} 4194304 5", f"{boot} pid:[1] 4194304 5"]
+    folders = [tmp_path / str(number) for number in range(4)]
+    for folder in folders:
+        folder.mkdir()
+    processes = [stage_of(name, folder) for name, folder in zip(names, folders, strict=True)]
+    assert [process.stdout.readline() for process in processes] == ["started\n"] * 4
     time.sleep(3 * child_processes.LOOK_EVERY)
-    assert process.poll() is None
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 75
+    assert [process.poll() for process in processes] == [None] * 4
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+    assert [process.wait(30) for process in processes] == [75] * 4
 
 
 def test_a_stage_whose_caller_is_gone_when_it_starts_does_not_begin(tmp_path):

@@ -365,13 +365,12 @@ def test_the_best_probed_step_is_selected_on_validation_problems(workbench, long
 
 
 def test_a_run_saves_before_its_job_ends_and_the_next_job_goes_on(workbench, long_spec, uninterrupted, tmp_path):
-    """A job that ends in less than a minute from now: one step, saved, "to be continued", and again in the next."""
+    """A job that ends in less than a minute from now: one step, saved, "to be continued"."""
     options = {"env": {**os.environ, "OMP_NUM_THREADS": "1", "SLURM_JOB_END_TIME": str(time.time() + 30)}}
     command = [sys.executable, "-m", "rlvr.training.rl", *workbench.command(long_spec, tmp_path, save_every=100)]
-    for step in (1, 2):
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **options)
-        assert done.returncode == 75 and "the job ends in" in done.stdout
-        assert f"asked to stop: saved at step {step}, to be continued" in done.stdout
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **options)
+    assert done.returncode == 75 and "the job ends in" in done.stdout
+    assert "asked to stop: saved at step 1, to be continued" in done.stdout
     workbench.train(long_spec, tmp_path)
     same_results(tmp_path, uninterrupted)
 
