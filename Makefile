@@ -25,7 +25,7 @@ run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/r
 	cat results/first/laptop-verdicts.txt
 	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
 
-test: install-test ## run all fast tests, with the whole chain once at smoke scale; twenty minutes on two cores
+test: install-test ## run all fast tests, with the whole chain once at smoke scale; ten minutes on two cores, fifteen without AVX-512
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 # The folders of pure functions and of configuration, without the tests that are marked broad.
@@ -72,7 +72,7 @@ lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
 
-test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs; fifteen minutes
+test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs, as each night
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m 'slow and not long'
 
 test-methods: install-test ## run every method through the whole chain at smoke scale, about five minutes

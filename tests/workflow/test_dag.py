@@ -311,10 +311,9 @@ def test_folders_may_have_spaces_in_their_names(tmp_path):
     asked = (*folders, "--cores", "1", "--workflow-profile", "none")
     papers = results / "papers/smoke"
     targets = [papers / "fade/tables/table8.md", papers / "ace/tables/table5.tex", papers / "ace/overlap.json"]
-    targets.append(papers / "lens/figures/figure4.pdf")
     snakemake(*asked, "--config", "scale=smoke", f"results={results}", "--", *map(str, targets))
     assert all(path.exists() for path in targets)
-    assert "| 0.25 | 2.2500" in targets[0].read_text() and targets[-1].read_bytes().startswith(b"%PDF")
+    assert "| 0.25 | 2.2500" in targets[0].read_text()
 
 
 def test_a_profile_that_is_named_is_not_overruled_by_the_default_one():
