@@ -87,8 +87,8 @@ test-cluster: install-test ## test the slurm profile and its failures on a real 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m 'verl and not long' tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_pictures.py tests/training/test_verl_training.py tests/training/test_verl_side_by_side.py tests/test_locks.py tests/adapters/test_verl_adapter.py tests/adapters/test_verl_adapter_trains.py
 
-test-trl: install-test install-bench ## test the estimators in the real TRL on a CPU; two minutes
-	@RLVR_TRL_PYTHON=$(VENV)-bench/bin/python $(BIN)/python -m pytest -m trl tests/adapters/test_trl_adapter.py
+test-trl: install-test install-bench ## test the estimators in the real TRL on a CPU, and the benchmarks beside TRL and verl; four minutes
+	@RLVR_TRL_PYTHON=$(VENV)-bench/bin/python $(BIN)/python -m pytest -m trl tests/adapters/test_trl_adapter.py tests/test_benchmarks.py
 
 test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py
@@ -117,7 +117,7 @@ dist: $(VENV)-lint/.lint ## build the source distribution and the wheel into dis
 	venv/bin/rlvr --help >help.txt
 	echo '{"problem": "a", "n": 16, "c": 3}' | venv/bin/rlvr passk --k 8
 
-bench: install-bench ## measure the figures of docs/benchmarks.md on this machine
+bench: install-bench ## measure the figures of docs/benchmarks.md beside goals and committed ones; fails where a ratio fell; fifteen minutes
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
 bench-gpu: install ## measure tokens per second of sampling and training on this machine's GPU, beside transformers
