@@ -82,6 +82,7 @@ def trivial_workflow(folder: Path, counts: dict[str, int]) -> tuple[str, ...]:
     ends = ", ".join(f"*(f'r{i}/{{i}}' for i in range({count}))" for i, count in enumerate(counts.values()))
     (folder / "Snakefile").write_text(f"rule all:\n    input: {ends}\n" + "\n".join(rules))
     options = ("-n", "--quiet", "rules", "--cores", "1", "--directory", str(folder))
+    options += ("--workflow-profile", "none", "--scheduler", "greedy")  # without the profile of our workflow
     return (*SNAKEMAKE, *options, "--snakefile", str(folder / "Snakefile"))
 
 
