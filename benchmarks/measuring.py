@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,10 +78,9 @@ def result(text: str) -> Any:
 
 def cpu_of(*command: str) -> tuple[float, str]:
     """CPU seconds of a command with all its processes, and what it prints."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = in_ended_children()
     text = call(*command)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(getattr(after, key) - getattr(before, key) for key in ("ru_utime", "ru_stime")), text
+    return in_ended_children() - before, text
 
 
 def timed(task: Callable[[], Any]) -> tuple[float, Any]:
@@ -90,9 +90,19 @@ def timed(task: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - began, made
 
 
+def in_ended_children() -> float:
+    """CPU seconds so far of all processes that this one has started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def in_children() -> float:
     """CPU seconds so far of all processes that this one has started and that still run, with their ended children."""
-    return sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children(recursive=True))
+    seconds = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            seconds += sum(child.cpu_times()[:4])
+    return seconds
 
 
 # ---- a base policy, and steps of RL ----

@@ -154,12 +154,12 @@ def test_a_part_fails_where_its_ratios_fell_and_only_there(load, tmp_path, part)
     if fallen:
         lay_committed(load, tmp_path, part, expected, fallen)
     done = bench(tmp_path, part)
-    assert done.returncode == (1 if fallen else 0), done.stdout[-2000:] + done.stderr[-3000:]
+    named = re.search(r"more than the scatter: (.*)$", done.stderr, re.MULTILINE)
+    words = sorted(named[1].split(", ")) if named else []
+    assert (done.returncode, words) == (1 if fallen else 0, sorted(fallen)), done.stdout[-2000:] + done.stderr[-3000:]
     figures = figures_of(tmp_path / "last", part)
     check_table(done.stdout, figures, expected)
     if fallen:
-        named = re.search(r"more than the scatter: (.*)$", done.stderr, re.MULTILINE)
-        assert named and sorted(named[1].split(", ")) == sorted(fallen)
         assert re.findall(r"^\| `(\w+)`.*, worse\*\* \|$", done.stdout, re.MULTILINE) == [
             n for n in figures if n in fallen
         ]

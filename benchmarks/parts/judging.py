@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import random
 import subprocess
 import time
@@ -15,7 +14,7 @@ from statistics import median
 
 import numpy as np
 from comparison import Figure
-from measuring import Size, in_children, own_steps, prepare, timed
+from measuring import Size, in_children, in_ended_children, own_steps, prepare, timed
 
 from rlvr.statistics.intervals import over_problems, over_samples
 from rlvr.statistics.pass_at_k import pass_at_k
@@ -140,13 +139,12 @@ def of_pool(workers: int, size: Size, round_: int) -> tuple[float, float]:
 
 def bubblewraps(count: int) -> tuple[float, float]:
     """Runs a second of the clock, and CPU seconds a run."""
-    command = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", sandbox.interpreter(), "-I", "-S"]
-    command += ["-c", f"{sandbox_driver.PRELUDE}\n{BODY}"]
-    began, before = time.perf_counter(), os.times()
+    command = ["bwrap", "--unshare-all", "--as-pid-1"]  # else it does not wait for the process that waits for Python
+    command += ["--ro-bind", "/", "/", sandbox.interpreter(), "-I", "-S", "-c", f"{sandbox_driver.PRELUDE}\n{BODY}"]
+    began, before = time.perf_counter(), in_ended_children()
     for _ in range(count):
         subprocess.run(command, input=b"3 4\n", stdout=subprocess.DEVNULL, check=True)
-    after = os.times()
-    return count / (time.perf_counter() - began), (sum(after[:4]) - sum(before[:4])) / count
+    return count / (time.perf_counter() - began), (in_ended_children() - before) / count
 
 
 def verifying(folder: Path, size: Size) -> tuple[float, float]:
