@@ -117,7 +117,7 @@ dist: $(VENV)-lint/.lint ## build the source distribution and the wheel into dis
 	venv/bin/rlvr --help >help.txt
 	echo '{"problem": "a", "n": 16, "c": 3}' | venv/bin/rlvr passk --k 8
 
-bench: install-bench ## measure the figures of docs/benchmarks.md beside goals and committed ones; fails where a ratio fell; fifteen minutes
+bench: install-bench ## measure the figures of docs/benchmarks.md beside goals and committed ones; fails where a ratio fell; twenty minutes
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python
 
 bench-gpu: install ## measure tokens per second of sampling and training on this machine's GPU, beside transformers

@@ -114,13 +114,13 @@ def figures_of(file, part: str) -> dict:
 
 
 def lay_committed(load, folder, part: str, expected: dict, unbeatable: list[str]) -> None:
-    """Committed figures of judged ratios that any measurement beats, but for some that none does."""
+    """Committed ratios that any measurement beats, but for some that none does; no absolute figure is beaten."""
     comparison, easy, hard = load("comparison"), 1e-6, 1e6
     figures = []
     for name, (unit, goal, judged) in expected.items():
         at_most = bool(goal) and goal[0] == MOST
-        value = hard if (name in unbeatable) != at_most else easy
-        figures += [comparison.Figure(name, value, unit, "", judged=judged)] if judged else []
+        value = hard if (name in unbeatable or not judged) != at_most else easy
+        figures.append(comparison.Figure(name, value, unit, "", judged=judged))
     origin = {"date": "2026-01-01", "commit": "abc", "torch": "0"}
     content = {part: comparison.part(figures, origin)}
     comparison.write(folder / "committed" / f"{comparison.kind_here()}-smoke.json", content)
@@ -184,7 +184,7 @@ def test_a_committed_figure_that_is_not_measured_is_named(load, tmp_path):
     lay_committed(load, tmp_path, "weights", BESIDE["weights"], [])
     done = bench(tmp_path, "weights")
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "committed, but not measured here: verl_over_grpo, verl_vectorized_over_grpo" in done.stdout
+    assert "committed, but not measured here: verl_difference, verl_over_grpo, verl_vectorized_over_grpo" in done.stdout
 
 
 def test_nothing_is_kept_that_was_not_measured(tmp_path):
@@ -209,6 +209,11 @@ def test_a_ratio_fell_if_it_is_worse_by_more_than_the_scatter(load, value, commi
     figure = load("comparison").Figure
     assert figure("f", value, "times", "", judged=True, **direction).fell(committed) is fell
     assert figure("f", value, "CPU s", "", **direction).fell(committed) is False, "absolute figures are not judged"
+
+
+def test_a_figure_of_zero_that_is_not_judged_did_not_fall(load):
+    figure = load("comparison").Figure("f", 0.0, "", "", at_most=0.0)
+    assert figure.fell(0.0) is False and figure.change(0.0) == 0.0 and figure.met
 
 
 def test_what_cannot_be_judged_is_no_judged_figure(load):
