@@ -161,8 +161,9 @@ def _scores(
 ) -> tuple[list[tuple[TermSpec, Matrix]], int] | NotComparable:
     """Each term with its scores (S, C) on one benchmark, and the number of problems."""
     policies = list(dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies))
-    problems_of([inputs.scores[policy, evaluation] for policy in policies], policies)
-    first = inputs.scores[policies[0], evaluation]
+    frames = [inputs.scores[policy, evaluation] for policy in policies]
+    inputs.once(("problems", evaluation, *policies), lambda: problems_of(frames, policies))
+    first = frames[0]
     levels = [term.levels for term in terms if term.levels is not None]
     asked = first[first["level"].isin(levels[0])] if len(levels) == len(terms) else first
     refused = _guessed(asked, max(term.at_k for term in terms), claim.statistics)
@@ -170,7 +171,7 @@ def _scores(
         return refused
     shape, scores = (contrast.seeds, int(units_of(first).max()) + 1), []
     for term in terms:
-        scores_SC = _scores_of(term, contrast.at, inputs.scores)
+        scores_SC = _scores_of(term, contrast.at, inputs)
         if scores_SC is None:
             return NotComparable(f"no learning rate of {term.label} has the pass@1 of {contrast.at_label}")
         scores.append((term, np.broadcast_to(scores_SC, shape)))
@@ -185,12 +186,16 @@ def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
     return by_benchmark.linearised(mean, [len(parts) * part for part in parts])
 
 
-def _scores_of(term: TermSpec, at: Sequence[str], scores: Scores) -> Matrix | None:
+def _scores_of(term: TermSpec, at: Sequence[str], inputs: Evidence) -> Matrix | None:
     """pass@k (S, C) of a term, at the pass@1 of the policies `at` if there are any; None where it is out of reach."""
 
-    def of(policies: Sequence[str], k: int) -> Matrix:
-        frames = [scores[policy, term.on] for policy in policies]
+    def made(policies: Sequence[str], k: int) -> Matrix:
+        frames = [inputs.scores[policy, term.on] for policy in policies]
         return linearised(matrix(frames, _pass_at(k, term.levels)))
+
+    def of(policies: Sequence[str], k: int) -> Matrix:
+        key = ("pass@k", tuple(policies), term.on, k, term.levels)
+        return inputs.once(key, lambda: made(policies, k))
 
     if not at:
         return of(term.policies, term.at_k)

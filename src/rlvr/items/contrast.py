@@ -6,9 +6,9 @@ of the hard levels), or a measure of an arm's training. A claim holds if all its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rlvr.config.layouts import Rate, Spec
 from rlvr.config.plan import Item, Plan
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
     from rlvr.statistics.scores import Scores
 
 Rows = dict[str, list[dict[str, Any]]]  # of probes, metrics or a measure of runs, by run
+Value = TypeVar("Value")
 RUNS = "runs"  # the rows of probes and metrics, beside the names of measures of runs
 
 
@@ -180,7 +181,8 @@ class ClaimSpec(Spec):
 class Evidence:
     """The inputs of estimates: scores and diversity by policy and evaluation, and the rows of runs.
 
-    `measured` are the rows of measures of runs, by the measure's name.
+    `measured` are the rows of measures of runs, by the measure's name. `once(key, make)` makes a value at its first
+    use: claims share policies, and so what is computed from them. A key begins with the name of what it is.
     """
 
     scores: Scores = field(default_factory=dict)
@@ -188,6 +190,12 @@ class Evidence:
     metrics: Rows = field(default_factory=dict)
     diversity: Scores = field(default_factory=dict)
     measured: Mapping[str, Rows] = field(default_factory=dict)
+    _made: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: tuple[Hashable, ...], make: Callable[[], Value]) -> Value:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
 
 @dataclass(frozen=True)
