@@ -98,7 +98,7 @@ def test_a_plan_that_cannot_be_trusted_is_made_again(tmp_path, made, monkeypatch
         file.write_bytes(file.read_bytes()[:-100] if damage == "half" else damage)
     assert plan_of(tmp_path) == first and len(made) == 2
     monkeypatch.undo()
-    assert kept._read(file) == first, "and kept again"
+    assert kept._read(file) == (first,), "and kept again"
 
 
 def test_several_processes_may_keep_plans_at_once_and_old_ones_go(tmp_path, monkeypatch):
@@ -106,12 +106,24 @@ def test_several_processes_may_keep_plans_at_once_and_old_ones_go(tmp_path, monk
     monkeypatch.setattr(kept, "MOST", 3)
     files = [tmp_path / f"{i % 5}.pickle" for i in range(40)]
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda file: kept._write(file, plan), files))
+        list(pool.map(lambda file: kept._write(file, (plan,)), files))
     left = list(tmp_path.iterdir())
     assert 1 <= len(left) <= 5 and {file.suffix for file in left} == {".pickle"}
-    assert all(kept._read(file) == plan for file in left)
+    assert all(kept._read(file) == (plan,) for file in left)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, made):
     (tmp_path / "file").write_text("")
     assert plan_of(tmp_path / "file" / "plans").runs and made == ["smoke"]
+
+
+def test_other_keys_are_kept_apart(tmp_path):
+    """Refusals are of a plan and of the cluster's file."""
+    made = []
+
+    def make() -> list[int]:
+        made.append(len(made))
+        return list(made)
+
+    keys = [("refused", "a"), ("refused", "b"), ("refused", "a"), ("plan", "a")]
+    assert [kept.once(ROOT, key, make, tmp_path) for key in keys] == [[0], [0, 1], [0], [0, 1, 2]]

@@ -17,7 +17,7 @@ from rlvr import child_processes, verifiers
 from rlvr.config import paper_folders, registries
 from rlvr.config.cluster import read_cluster
 from rlvr.cost import refusals
-from rlvr.planning.kept import plan_of
+from rlvr.planning.kept import once, plan_of
 from rlvr.config.identity import data_id, once_per_object, policy_id, what_is_made
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
@@ -115,7 +115,8 @@ try:
             sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
         CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
     # By run or policy, why it cannot fit its GPUs; config/hardware.yaml knows published models alone.
-    REFUSED = {} if SETTING["own"] else refusals.refused(PLAN, CLUSTER, ROOT)
+    asked = ("refused", sorted(SETTING.items()), Path(SETTING["cluster"]).read_text(encoding="utf-8"))
+    REFUSED = {} if SETTING["own"] else once(ROOT, asked, lambda: refusals.refused(PLAN, CLUSTER, ROOT))
 except ConfigError as error:
     sys.exit(str(error))
 

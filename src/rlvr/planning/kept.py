@@ -1,4 +1,4 @@
-"""Plans that are kept between calls of Snakemake: each call, and each job on a cluster, would make the plan again.
+"""What is kept between calls of Snakemake: each call, and each job on a cluster, would make the plan again.
 
 A plan is a function of the package's sources, the configuration and the arguments, and of what this machine has of
 trainers and samplers. Their digest is its name in the cache, so that a change of one of them makes a new plan.
@@ -9,8 +9,9 @@ import os
 import pickle
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pydantic
 
@@ -19,8 +20,9 @@ from rlvr.config.plan import Plan
 from rlvr.config.registries import BACKENDS, ENGINES
 from rlvr.planning.expansion import make_plan
 
+Value = TypeVar("Value")
 FOLDER = Path(".snakemake/plans")  # of the working directory, where Snakemake keeps what it knows too
-MOST = 20  # plans that are kept
+MOST = 40  # files that are kept
 
 
 def plan_of(root: Path, scale: str, papers: list[str], mine: str = "", own: str = "", folder: Path = FOLDER) -> Plan:
@@ -30,20 +32,27 @@ def plan_of(root: Path, scale: str, papers: list[str], mine: str = "", own: str 
     """
     if own:
         return make_plan(root, scale, papers, mine, own)
-    file = folder / f"{_digest(root, scale, papers, mine)}.pickle"
-    plan = _read(file)
-    if plan is None:
-        plan = make_plan(root, scale, papers, mine)
-        _write(file, plan)
-    return plan
+    return once(root, ("plan", scale, papers, mine), lambda: make_plan(root, scale, papers, mine), folder)
 
 
-def _digest(root: Path, *arguments: object) -> str:
+def once(root: Path, key: tuple[object, ...], make: Callable[[], Value], folder: Path = FOLDER) -> Value:
+    """What `make` gives, from the cache where it has it: a function of `key`, the sources and the configuration."""
+    made_from = repr([sys.version, pydantic.VERSION, str(root), key, _state(root)])
+    file = folder / f"{hashlib.sha256(made_from.encode()).hexdigest()[:32]}.pickle"
+    found = _read(file)
+    if found is None:
+        found = (make(),)
+        _write(file, found)
+    return found[0]
+
+
+def _state(root: Path) -> str:
+    """A digest of the sources, of the configuration, and of what this machine lacks."""
     machine = [kind.missing() for registry in (BACKENDS, ENGINES) for _, kind in registry.all()]
-    found = hashlib.sha256(repr([sys.version, pydantic.VERSION, str(root), arguments, machine]).encode())
+    found = hashlib.sha256(repr(machine).encode())
     for file in _sources(root):
         found.update(f"\0{file}\0".encode() + file.read_bytes())
-    return found.hexdigest()[:32]
+    return found.hexdigest()
 
 
 def _sources(root: Path) -> Iterator[Path]:
@@ -54,24 +63,24 @@ def _sources(root: Path) -> Iterator[Path]:
             yield from (Path(parent, name) for name in sorted(files) if not name.endswith((".so", ".png")))
 
 
-def _read(file: Path) -> Plan | None:
-    """A kept plan; None where there is none, or one that this user has not written, or a damaged one."""
+def _read(file: Path) -> tuple[Any] | None:
+    """What is kept, in a tuple; None where there is nothing, or what this user has not written, or a damaged file."""
     try:
         with file.open("rb") as stream:
             if os.fstat(stream.fileno()).st_uid != os.getuid():
                 return None
-            plan = pickle.load(stream)
-    except Exception:  # whatever a damaged pickle raises: the plan is made again
+            found = pickle.load(stream)
+    except Exception:  # whatever a damaged pickle raises: it is made again
         return None
-    return plan if isinstance(plan, Plan) else None
+    return found if isinstance(found, tuple) and len(found) == 1 else None
 
 
-def _write(file: Path, plan: Plan) -> None:
-    """Keep a plan, and the newest others. Where the folder cannot be written, nothing is kept."""
+def _write(file: Path, found: tuple[Any]) -> None:
+    """Keep it, and the newest others. Where the folder cannot be written, nothing is kept."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=file.parent, suffix=".new", delete=False) as stream:
-            pickle.dump(plan, stream, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(found, stream, protocol=pickle.HIGHEST_PROTOCOL)
         os.replace(stream.name, file)
         by_age = sorted(file.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in by_age[MOST:]:
