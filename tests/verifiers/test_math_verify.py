@@ -98,10 +98,11 @@ def test_the_statuses_and_what_was_found(text, expected, pool):
 HANGS = [boxed("9^{9^{9^9}}"), boxed("(" * 900 + "5" + ")" * 900)]  # in a comparison, and in the parser
 
 
-def test_what_the_library_stops_is_a_timeout_and_its_worker_goes_on(pool):
+def test_what_the_library_stops_is_a_timeout_and_its_worker_goes_on():
     """Of an answer in the comparison and in the parser, and of a gold; each as long as the library's own limit."""
     questions = [*((text, "7") for text in HANGS), (boxed("7"), HANGS[1].partition("{")[2][:-1]), (boxed("7"), "7")]
-    verdicts = list(pool.judge(questions))
+    with Pool("math_verify", workers=3) as three:
+        verdicts = list(three.judge(questions))
     assert [verdict.status for verdict in verdicts] == ["timeout"] * 3 + ["correct"]
     assert [verdict.extracted for verdict in verdicts[:3]] == ["9^{9^{9^9}}", None, None]
 
