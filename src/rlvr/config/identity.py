@@ -106,7 +106,6 @@ def without_later_defaults(estimator: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@once_per_object
 def digest(spec: Strict) -> str:
     return hashlib.sha256(f"{NUMERICS}:{canonical(spec)}".encode()).hexdigest()[:10]
 
@@ -119,6 +118,7 @@ def model_id(spec: Strict) -> str:
     return f"{getattr(spec, 'name', 'model')}-{digest(spec)}"
 
 
+@once_per_object
 def policy_id(spec: PolicySpec) -> str:
     return f"{spec.model.name}-{'sft' if spec.sft else 'base'}-{digest(spec)}"
 
