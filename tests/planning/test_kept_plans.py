@@ -1,7 +1,10 @@
 """Plans that are kept between calls of Snakemake."""
 
+import multiprocessing
+import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +25,7 @@ def made(monkeypatch) -> list[str]:
         return make_plan(root, scale, *rest)
 
     monkeypatch.setattr(kept, "make_plan", counted)
+    monkeypatch.setattr(kept, "IMPORTED", time.time() + 60)  # whatever was edited just now
     return scales
 
 
@@ -49,7 +53,7 @@ def test_a_change_of_the_configuration_makes_another_plan(tmp_path, made, name):
     shutil.copytree(ROOT / "config", root / "config")
     plan_of(tmp_path / "plans", root)
     file = root / "config" / name
-    file.touch()
+    os.utime(file, (0, 0))
     plan_of(tmp_path / "plans", root)
     assert len(made) == 1, "the same bytes are the same configuration"
     file.write_bytes(file.read_bytes() + b"\n")
@@ -74,6 +78,27 @@ def test_a_change_of_the_sources_makes_another_plan(tmp_path, made, monkeypatch)
     monkeypatch.setattr(kept, "rlvr", SimpleNamespace(__file__=str(tmp_path / "rlvr/__init__.py")))
     for text in ("a = 1", "a = 1", "a = 2"):
         module.write_text(text)
+        os.utime(module, (0, 0))
+        plan_of(tmp_path / "plans")
+    assert len(made) == 2
+
+
+def test_a_plan_is_not_kept_where_a_file_may_have_changed_after_it_was_read(tmp_path, made):
+    """The process may have read the file, or imported it, before it changed."""
+    root = tmp_path / "root"
+    shutil.copytree(ROOT / "config", root / "config")
+    os.utime(root / "config/scale/smoke.yaml", 2 * (kept.IMPORTED - 1,))
+    for _ in range(2):
+        plan_of(tmp_path / "plans", root)
+    assert len(made) == 2 and not (tmp_path / "plans").exists()
+
+
+def test_another_version_of_a_package_makes_another_plan(tmp_path, made, monkeypatch):
+    """Identities have the version of the library that decides verdicts."""
+    paths = list(sys.path)
+    for name in ("math_verify-1.0.dist-info", "math_verify-1.0.dist-info", "math_verify-2.0.dist-info"):
+        (tmp_path / name / name).mkdir(parents=True, exist_ok=True)
+        monkeypatch.setattr(sys, "path", [*paths, str(tmp_path / name)])
         plan_of(tmp_path / "plans")
     assert len(made) == 2
 
@@ -105,8 +130,8 @@ def test_several_processes_may_keep_plans_at_once_and_old_ones_go(tmp_path, monk
     plan = plan_of(tmp_path)
     monkeypatch.setattr(kept, "MOST", 3)
     files = [tmp_path / f"{i % 5}.pickle" for i in range(40)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda file: kept._write(file, (plan,)), files))
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        pool.starmap(kept._write, [(file, (plan,)) for file in files])
     left = list(tmp_path.iterdir())
     assert 1 <= len(left) <= 5 and {file.suffix for file in left} == {".pickle"}
     assert all(kept._read(file) == (plan,) for file in left)
@@ -117,13 +142,13 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path, made):
     assert plan_of(tmp_path / "file" / "plans").runs and made == ["smoke"]
 
 
-def test_other_keys_are_kept_apart(tmp_path):
+def test_other_keys_are_kept_apart(tmp_path, made):
     """Refusals are of a plan and of the cluster's file."""
-    made = []
+    calls = []
 
     def make() -> list[int]:
-        made.append(len(made))
-        return list(made)
+        calls.append(len(calls))
+        return list(calls)
 
     keys = [("refused", "a"), ("refused", "b"), ("refused", "a"), ("plan", "a")]
     assert [kept.once(ROOT, key, make, tmp_path) for key in keys] == [[0], [0, 1], [0], [0, 1, 2]]

@@ -56,17 +56,6 @@ SNAKEFILES = [(ROOT / name).resolve() for name in ("Snakefile", "workflow/Snakef
 IS_MAIN = workflow.exec_mode == ExecMode.DEFAULT and Path(workflow.main_snakefile).resolve() in SNAKEFILES
 
 
-def without_default_rate():
-    """Take away Snakemake's default limit of 100 jobs a second, which is meant for clusters, where jobs run on this machine.
-
-    With a limit Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
-    (`JobScheduler._schedule_reevalutation`): in a large plan nearly always, and a timespan longer at its end.
-    """
-    limit = workflow.scheduling_settings.max_jobs_per_timespan
-    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
-
-
 def own_file(path):
     """The path of a file of this workflow for jobs: relative if they run in the workflow's folder."""
     return str(path if ROOT == Path.cwd() else ROOT / path)
@@ -375,43 +364,3 @@ def claims_spec(paper, first=False):
     claims = [claim.model_dump(mode="json") for claim in claims_layout(paper, first)]
     content = {"scale": PATHS.scale, "claims": claims}
     return spec_file({**content, "references": own_file("config/papers")})
-
-
-# Pages: index.html is the overview, <paper>.html the page of one paper, league.html that of the league.
-PAGES = {page: pages.items_of_page(PLAN, page) for page in pages.names(PLAN)}
-
-
-@cache
-def page_files(page):
-    """The files of each item, its statistics, and the manifests of its policies."""
-    files = []
-    for paper, name in PAGES[page]:
-        item = PLAN.papers[paper].item(name)
-        files += PATHS.item(PLAN, paper, name)
-        files += [PATHS.statistics(paper, source) for source in PLAN.papers[paper].statistics_of(name)]
-        files += [manifest(policy) for policy in item.policies()]
-    overlaps = [PATHS.overlap(paper) for paper, _ in PAGES[page] if PLAN.papers[paper].data]
-    claimed = [path for paper in CLAIMING if paper == page for path in PATHS.claims(paper)]
-    verdicts = PATHS.first_verdicts() if page == "index" and FIRST_CLAIMING else []
-    # The overview shows whatever is there; where every paper is asked for, it waits for all.
-    all_pages = [PATHS.page(paper) for paper in CLAIMING] if "all_papers" in COMMAND_LINE.targets else []
-    after = [*all_pages, f"{PATHS.results}/claims/claims.md"] if all_pages and page == "index" else []
-    return list(dict.fromkeys([*files, *overlaps, *claimed, *verdicts, *after]))
-
-
-def beside(page):
-    """What a page shows that is no input of it; of the overview all that is there of each paper.
-
-    Snakemake does not compare parameters whose function takes `input`, so this one asks for the inputs itself.
-    """
-    own = page_files(page)
-    shown = optional_inputs.overview(PLAN, PATHS, own) if page == "index" else []
-    paper = "" if page == "index" else page
-    theory = optional_inputs.ledger(PATHS, paper=paper)
-    return [shown, optional_inputs.claims(PATHS, own, paper=paper), *([theory] if theory else [])]
-
-
-def scales_with_pages():
-    """The scales with an overview, including this one."""
-    found = Path(PATHS.results).glob("report/*/index.html")
-    return sorted({PATHS.scale, *(path.parent.name for path in found)})

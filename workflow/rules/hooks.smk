@@ -3,6 +3,17 @@ SITE = Site(CLUSTER, SETTING["cluster"], ROOT, Path(PATHS.results), tuple(LOGGER
 TRAINED = []  # the RL runs of this command
 
 
+def without_default_rate():
+    """Take away Snakemake's default limit of 100 jobs a second, which is meant for clusters, where jobs run on this machine.
+
+    With a limit Snakemake 9.27 looks at all open jobs once more per timespan for each finished job
+    (`JobScheduler._schedule_reevalutation`): in a large plan nearly always, and a timespan longer at its end.
+    """
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if workflow.local_exec and limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+
+
 def lacking():
     """What the jobs of this command need and this machine lacks: lines that refuse, and lines that warn."""
     jobs = [Job(job.rule.name, dict(job.wildcards_dict)) for job in workflow.dag.needrun_jobs()]

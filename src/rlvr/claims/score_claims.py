@@ -145,7 +145,7 @@ def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found 
 def _counts(term: TermSpec, evaluation: str, seeds: int, scores: Scores) -> list[Matrix]:
     """The correct samples of each problem, by seed: pass@k may be equal where they are not."""
     counts = [scores[policy, evaluation]["correct"].to_numpy() for policy in term.policies]
-    return counts if len(counts) > 1 else counts * seeds  # a base policy stands beside each seed
+    return counts if len(counts) > 1 else counts * seeds  # a base policy is compared with each seed
 
 
 def _at_bound(scores: list[float], margin: float) -> str:

@@ -66,8 +66,8 @@ def gather(passes: list[Pass]) -> None:
     """Add the gradients of all other passes to the first one's, in their order."""
     for other in passes[1:]:
         (own,), (weights,) = other.parameters(), passes[0].parameters()  # type: ignore[union-attr]
-        if own.grad is not None and weights.grad is not None:
-            weights.grad, own.grad = weights.grad + own.grad, None
+        if own.grad is not None:  # a batch may have fewer parts than there are passes
+            weights.grad, own.grad = own.grad if weights.grad is None else weights.grad + own.grad, None
 
 
 def microbatch(model: Model, sequences: int, tokens_per_gpu: int) -> Microbatch:

@@ -1,4 +1,4 @@
-"""The published values of Tables 9 to 13 that stand in a file of their own for one claim over five benchmarks."""
+"""The published values of Tables 9 to 13 in a file of their own, for one claim over five benchmarks."""
 
 import pandas as pd
 from conftest import ROOT

@@ -91,7 +91,7 @@ def contrasts(claim: Claim, item: Item, ks: list[int]) -> list[Contrast]:
 
 
 def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
-    """Sums of one measure of each seed's laws, with joint bounds. A base policy without seeds stands beside each."""
+    """Sums of one measure of each seed's laws, with joint bounds. A base policy without seeds is compared with each."""
     found = []
     for contrast in contrasts:
         by_arm = {term.arm: _values(term, claim, inputs.scores) for term in contrast.terms}
