@@ -25,7 +25,7 @@ run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/r
 	cat results/first/laptop-verdicts.txt
 	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
 
-test: install-test ## run all fast tests, with the whole chain once at smoke scale; ten minutes on two cores, fifteen without AVX-512
+test: install-test ## run all fast tests, with the whole chain once at smoke scale; twelve minutes on two cores
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
 
 # The folders of pure functions and of configuration, without the tests that are marked broad.
