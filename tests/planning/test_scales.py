@@ -330,6 +330,14 @@ def test_the_pilot_has_problems_that_the_scale_has_not():
         assert benchmarks == [{"pilot"}, {"easy", "hard"}]
 
 
+def test_the_laptops_pilot_has_other_chains_and_programs_and_the_same_runs():
+    papers = ["ace", "lens", "agrae", "fade", "pacs", "methods"]
+    pilot, scale = (make_plan(ROOT, name, papers) for name in ("laptop-pilot", "laptop"))
+    assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
+    of_text = [of.data for of in pilot.evaluations.values() if of.data.task in ("operator_chain", "list_program")]
+    assert {data.part for data in of_text} == {"pilot"} and len({data.name for data in of_text}) == 4
+
+
 def test_equal_pass_1_at_the_pretrained_scale_takes_twice_the_rate_too():
     """From the base policy, the papers' rate and twice that; the core's runs are among its own."""
     plan = make_plan(ROOT, "pretrained", ["ace"])
