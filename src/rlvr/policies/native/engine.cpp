@@ -59,7 +59,7 @@ struct Block {  // consecutive prompts whose activations fit into a cache; a hea
   int node0, node1, row0, row1, head0, head1, response0, response1;
 };
 constexpr int BLOCK_NODES = 192;      // a block ends with the prompt that reaches it
-constexpr int SAMPLED_ROLLOUTS = 32;  // as many prompts are sampled at once as have so many; twice as many by a model
+constexpr int SAMPLED_ROLLOUTS = 128;  // as many prompts are sampled at once as have so many; half as many by a model
 constexpr size_t LARGE = 1 << 22;     // that no cache holds
 
 struct View {  // what a layer's backward pass reads, from a block's first node on; r: factors of RMSNorm
@@ -669,7 +669,7 @@ API void engine_backward(Engine* e, const float* dlogp, const float* dvalues, lo
 API int engine_sample(Engine* e, int P, int G, int T, int L, const int64_t* prompts, const int64_t* prompt_lengths,
                       const double* noise, int eos, float temperature, float top_p, int64_t* tokens, float* logp,
                       float* entropy, int64_t* lengths, uint8_t* finished) {
-  const int at_once = std::max(1, SAMPLED_ROLLOUTS * (e->weights.size() > LARGE ? 2 : 1) / G);
+  const int at_once = std::max(1, SAMPLED_ROLLOUTS / (e->weights.size() > LARGE ? 2 : 1) / G);
   for (long p = 0; p < P; p += at_once) {
     const long row = p * G, place = row * T;
     const Samples to{tokens + place, logp + place, entropy + place, lengths + row, finished + row};
