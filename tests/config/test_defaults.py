@@ -77,6 +77,7 @@ DEFAULTS = {
     "Synthetic.random_share": 0.0,
     "Synthetic.lookup": None,
     "Synthetic.unseen": None,
+    "Synthetic.unseen_share": 1.0,
     "Synthetic.verifier": "operators",
     "WheelModel.path": "",
 }

@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module, spec_file
+from pydantic import ValidationError
 from support.published_sets import (
     DATA,
     GOOD,
@@ -29,10 +30,11 @@ from support.published_sets import (
 )
 
 from rlvr.config.identity import data_id
-from rlvr.config.schema.models_and_data import Published
+from rlvr.config.schema.models_and_data import Published, Synthetic
 from rlvr.data import card, prepare, published, sources
 from rlvr.files import read_json
 from rlvr.records import Problem, read_records
+from rlvr.verifiers.operator_chain import parse
 
 
 def test_prepare_writes_problems_and_cards_with_the_overlap(here):
@@ -208,6 +210,18 @@ def test_the_embedded_task_is_prepared_as_before(tmp_path):
     # The same bytes as before published sets had formats of their own.
     assert made["sha256"] == "7d0b9fa275c5bed8c8b473d4953d81880e926d45449c3daa2bb0b71225f9b428"
     assert made["problems"] == 8 and "Problems: 8\n" in (tmp_path / "card.md").read_text()
+
+
+def test_a_share_of_the_problems_is_of_the_unseen_family(tmp_path):
+    common = {"name": "mixed", "task": "operator_chain", "verifier": "operator_chain", "part": "train", "seed": 3}
+    data = Synthetic(**common, levels=[2, 3], problems=40, unseen="operand", unseen_share=0.25)
+    run_module("rlvr.data.prepare", "--spec", str(spec_file(data)), "--out", str(tmp_path))
+    texts = [problem.prompt for problem in read_records(tmp_path / "problems.jsonl", Problem)]
+    unseen = [any(digit > 6 for stretch in parse(text)[1] for digit in stretch.digits) for text in texts]
+    assert len(set(texts)) == 40 and sum(unseen) == 10
+    assert unseen != sorted(unseen, reverse=True), "they are among the others, not before them"
+    with pytest.raises(ValidationError, match="unseen_share: needs a family"):
+        Synthetic(**common, levels=[2], problems=4, unseen_share=0.5)
 
 
 def test_golds_are_put_to_their_own_verifier_and_counted_on_the_card(here):

@@ -71,9 +71,16 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
 
 
 def _drawn(data: Synthetic, generator: np.random.Generator) -> list[Problem]:
-    return TASKS.load(data.task).generate_problems(
-        data.part, data.levels, data.problems, data.max_solutions, generator, data.max_chance, data.unseen
-    )
+    def of_family(unseen: str | None, count: int) -> list[Problem]:
+        return TASKS.load(data.task).generate_problems(
+            data.part, data.levels, count, data.max_solutions, generator, data.max_chance, unseen
+        )
+
+    unseen = round(data.unseen_share * data.problems)
+    if unseen == data.problems:
+        return of_family(data.unseen, unseen)
+    both = [*of_family(data.unseen, unseen), *of_family(None, data.problems - unseen)]
+    return [both[i] for i in generator.permutation(len(both))]
 
 
 def _with_picture(problem: Problem, picture: bytes, out: Path) -> Problem:

@@ -207,7 +207,8 @@ class Synthetic(Entry):
     problems: Positive
     max_solutions: Positive | None = None
     max_chance: Fraction | None = None  # of a blind guess
-    unseen: str | None = None  # a family that is left out of training, for tests out of domain
+    unseen: str | None = None  # a family that no demonstration has
+    unseen_share: Fraction = 1.0  # of the problems; the others have nothing unseen
     pictures: Pictures = "own"
     lookup: "Synthetic | None" = None  # what a lookup knows (rlvr.data.lookup); config/datasets.yaml names the set
     demonstrations: Positive | None = None
@@ -231,8 +232,10 @@ class Synthetic(Entry):
         task = TASKS.load(self.task)
         if self.unseen is not None and self.unseen not in task.unseen:
             raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, task.unseen)}")
-        if self.unseen is not None and self.part in ("train", "sft"):
-            raise ValueError(f"unseen: the part {self.part!r} is learned from")
+        if self.unseen is not None and self.part == "sft":
+            raise ValueError("unseen: no demonstration has this family, and the part 'sft' is demonstrated")
+        if self.unseen_share != 1 and self.unseen is None:
+            raise ValueError("unseen_share: needs a family, `unseen`")
         if self.lookup is not None and self.lookup.task != self.task:
             raise ValueError(f"lookup: {self.lookup.name} has problems of {self.lookup.task}, not of {self.task}")
         if self.verifier != task.verifier:
