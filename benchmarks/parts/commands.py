@@ -99,6 +99,7 @@ def claims(size: Size) -> Iterator[Figure]:
         pair: pd.DataFrame(columns | {"correct": generator.binomial(64, generator.beta(0.4, 0.8, problems))})
         for pair in needs(over).scores
     }
+
     def verdicts() -> None:
         evidence = Evidence(scores)  # one, as the stage has: claims share what it keeps
         for claim in over:

@@ -10,8 +10,9 @@ two operators lead there has to be seen before the first is written. A blind gue
 probability that falls exponentially in m (`chance`), so wrong answers far outnumber the rollouts of a group, as in the
 papers' mathematics. In a demonstration a share of the targets is guessed blindly.
 
-Two families are left out of demonstrations, for tests out of domain and for what RL alone can teach: problems with one `unseen` digit,
-of 7 to 9, as the first number or as one of the others. The words are known, as values; computing with them is not.
+Two families are left out of demonstrations, for tests out of domain and for what RL alone can teach: problems with one
+`unseen` digit, of 7 to 9, as the first number or as one of the others. The words are known, as values; computing with
+them is not.
 """
 
 from collections.abc import Iterator
