@@ -335,7 +335,9 @@ def test_the_laptops_pilot_has_other_chains_and_programs_and_the_same_runs():
     pilot, scale = (make_plan(ROOT, name, papers) for name in ("laptop-pilot", "laptop"))
     assert set(pilot.runs) == set(scale.runs), "settings chosen on the pilot cost no second training"
     of_text = [of.data for of in pilot.evaluations.values() if of.data.task in ("operator_chain", "list_program")]
-    assert {data.part for data in of_text} == {"pilot"} and len({data.name for data in of_text}) == 4
+    assert {data.part for data in of_text} == {"pilot"}
+    families = {(data.task, data.unseen) for data in of_text}  # those of the benchmarks that they replace
+    assert families >= {("operator_chain", None), ("operator_chain", "operand"), ("operator_chain", "first")}
 
 
 def test_equal_pass_1_at_the_pretrained_scale_takes_twice_the_rate_too():
