@@ -144,6 +144,7 @@ def backward(spec: RunSpec, forward: Pass, batch: Batch, limits: Microbatch, cou
         whole += value.detach()
         totals.tokens += int(mask_MT.sum())
         totals.clipped += float((clipped_MT & mask_MT).sum())
+        totals.clipped_high += float((clipped_MT & mask_MT & (weights_M1 > 0)).sum())
         totals.kl += float((divergence_MT.detach() * mask_MT).sum())
         if not totals.grad_norms:  # before the step's first update, sampler and trainer should agree
             totals.disagreement.append(float(((logprobs_MT.detach() - old_MT).abs() * mask_MT).sum() / mask_MT.sum()))

@@ -24,6 +24,7 @@ def test_fade_controller_by_hand():
     """Algorithm 2: both averages start at 1/2 and at the initial entropy."""
     first, second = fade([(0.3, 1.0), (0.8, 0.2)])
     p = 0.02 * 0.5 + 0.98 * 0.3
+    assert first["target"] == second["target"] == 0.5  # H* is half of 1.0 nats
     assert math.isclose(first["p_hat"], p) and math.isclose(first["h_hat"], 1.0)
     assert math.isclose(first["alpha"], 3.0) and first["delta"] == 1.0  # 3 (1 - p) / 2p = 3.4, cut at 3
     p, h = 0.02 * p + 0.98 * 0.8, 0.02 * 1.0 + 0.98 * 0.2

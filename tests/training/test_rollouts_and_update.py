@@ -118,7 +118,8 @@ def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, scor
 
     def coupled(rows, logp_PG):
         given = {"logp_PG": logp_PG, "logp_ref_PG": reference[rows]}
-        return estimator.advantages(rewards[rows], given, {}), -estimator.objective(rewards[rows], given)
+        now = rewards[rows], given
+        return estimator.advantages(*now, {}), -estimator.objective(*now), estimator.figures(*now)
 
     sequences = []
     for p, g in itertools.product(range(prompts), range(members)):
@@ -141,6 +142,7 @@ def test_a_coupled_update_is_the_gradient_of_the_estimators_own_loss(batch, scor
     loss, nothing = spec.loss.model_copy(update={"kl_coefficient": 0.0}), torch.zeros(prompts, members)
     totals, moves = stepped(batch, nothing, loss=loss, limit=Microbatch(tokens=40), coupled=coupled)
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4)
+    assert totals.figures()["psi_q50"] == pytest.approx(float(psi.detach().abs().quantile(0.5)), rel=1e-4)
     assert_gradients(moves, gradients)
 
 
@@ -153,6 +155,19 @@ def test_groups_of_zero_weight_are_left_out_without_effect(batch):
     totals, _ = stepped(batch, advantages, loss=loss)
     assert math.isclose(totals.losses[0], float(expected.detach()), rel_tol=1e-4, abs_tol=1e-6)
     assert totals.tokens == int(made.groups.lengths_PG[::2].sum())
+
+
+def test_clipped_tokens_are_counted_by_the_side_of_the_clip(batch):
+    """Old probabilities twice as large clip negative weights below, half as large positive ones above."""
+    _, spec, made = batch
+    loss = spec.loss.model_copy(update={"kl_coefficient": 0.0})
+    signs = torch.where(torch.arange(made.rewards_PG.numel()).view(made.rewards_PG.shape) % 3 == 0, 1.0, -1.0)
+    old = made.samples.logprobs_PGT - math.log(2.0) * signs[..., None] * made.groups.mask_PGT()
+    figures = stepped(batch, signs, old, loss=loss)[0].figures()
+    positive = float(made.groups.lengths_PG[signs > 0].sum() / made.groups.lengths_PG.sum())
+    assert figures["clip_fraction"] == 1.0 and 0 < positive < 1
+    assert figures["clip_fraction_high"] == pytest.approx(positive)
+    assert figures["clip_fraction_low"] == pytest.approx(1 - positive)
 
 
 def test_no_step_is_taken_with_a_non_finite_loss(batch):
@@ -277,6 +292,14 @@ def test_masses_by_solve_rate_by_hand_and_as_closed_forms():
     for name, expected in zip(("positive_mass_by_correct", "negative_mass_by_correct"), closed, strict=True):
         pairs = [(mass, p) for mass, p in zip(found[name], expected.tolist(), strict=True) if mass is not None]
         assert len(pairs) == 4 and all(math.isclose(mass, p, abs_tol=1e-6) for mass, p in pairs)
+
+
+def test_shares_of_the_mass_by_kind_of_group_by_hand():
+    correct = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    weights = torch.tensor([[0.5, -0.5], [1.0, -2.0], [0.0, 1.0], [2.0, -1.0]])
+    shares = measures.mass_shares(weights, correct)
+    assert shares == {"mass_all_wrong": 0.125, "mass_mixed": 0.75, "mass_all_right": 0.125}
+    assert set(measures.mass_shares(torch.zeros(4, 2), correct).values()) == {None}
 
 
 def test_decision_tokens_are_the_operators_before_the_box(policy):

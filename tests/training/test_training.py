@@ -192,7 +192,8 @@ def test_metrics_hold_what_a_reader_needs(uninterrupted):
     rows = [json.loads(line) for line in (uninterrupted / "metrics.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == list(range(1, 13))
     wanted = {"reward", "pass_rate", "all_wrong", "all_right", "entropy", "entropy_decision",
-              "entropy_forking", "kl", "clip_fraction",
+              "entropy_forking", "kl", "clip_fraction", "clip_fraction_low", "clip_fraction_high",
+              "mass_all_wrong", "mass_mixed", "mass_all_right",
               "correct", "unsolved", "solve_rates", "positive_mass_by_correct", "negative_mass_by_correct",
               "grad_norm", "oef", "false_working", "overconfidence_mean", "overconfidence_sum", "logprob_gap",
               "timing"}  # fmt: skip

@@ -8,12 +8,13 @@ One module per estimator; its file name is its name in configuration and on the 
     controller(state, rewards_PG, *, <inputs it needs>, <settings>) -> state   a step's from the one before; {} at first
     objective(rewards_PG, *, <inputs and settings>) -> objective_P             where the weights need `logp_PG`
     needs(*, <settings>) -> names of inputs                                    where some settings need fewer
+    figures(rewards_PG, *, <inputs and settings>) -> {name: number}            of a batch, for the rows of metrics
 
 `advantages` is a pure function over P prompts and G rollouts each. Keyword arguments without default are what it needs
 beside the rewards: those annotated `Tensor` are names of INPUTS, one number per rollout (`log_ratio_PG`, `lengths_PG`,
 ...), those annotated `float` are values of its controller's state. Keyword arguments with defaults are its settings,
-and are written there alone. `Base` and `Std` are the choices that several estimators share. `masses`, `objective` and
-`needs` are called with every setting: each names those that it uses, and takes the rest as `**_`.
+and are written there alone. `Base` and `Std` are the choices that several estimators share. `masses`, `objective`,
+`needs` and `figures` are called with every setting: each names those that it uses, and takes the rest as `**_`.
 
 Configuration is checked against these signatures, which needs no torch: modules take `torch`, `F` (torch.nn.functional)
 and `Tensor` from here, as names that import it at their first use, and postpone annotations.

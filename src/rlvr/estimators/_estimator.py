@@ -87,6 +87,13 @@ class Estimator:
         own_inputs = {key: inputs[key] for key in self.kind.inputs if key in self.needs}
         return float(self.kind.objective(rewards_PG, **own_inputs, **self._main_settings).mean())
 
+    def figures(self, rewards_PG, inputs: Mapping[str, Any]) -> dict[str, float | None]:
+        """Numbers of a batch that show whether the mechanism acts; {} for estimators without any."""
+        if self.kind.figures is None:
+            return {}
+        own_inputs = {key: inputs[key] for key in self.kind.inputs if key in self.needs}
+        return self.kind.figures(rewards_PG, **own_inputs, **self._main_settings)
+
     def masses(self, p, rollouts: int, state: Mapping[str, float] | None = None) -> tuple[Any, Any]:
         """The closed form (m_S, m_F) at solve rates p of groups of G `rollouts`; without a state, at `shown_state`."""
         if self.kind.masses is None:

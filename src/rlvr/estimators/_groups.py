@@ -30,6 +30,11 @@ def divide(numerator: Tensor, denominator: Tensor) -> Tensor:
     return torch.where(denominator == 0, torch.zeros_like(numerator), numerator / safe)
 
 
+def quantiles(name: str, values: Tensor) -> dict[str, float | None]:
+    """Median and 90 % quantile, as `<name>_q50` and `<name>_q90`; None without values."""
+    return {f"{name}_q{round(100 * q)}": float(values.quantile(q)) if values.numel() else None for q in (0.5, 0.9)}
+
+
 def masked(p: Tensor, inside: Tensor) -> Tensor:
     """`inside` where 0 < p < 1, and zero in groups of equal rewards."""
     return torch.where((p > 0) & (p < 1), inside, torch.zeros_like(p))

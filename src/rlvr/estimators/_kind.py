@@ -59,7 +59,8 @@ class EstimatorKind:
     `rate`: it takes a group's mean reward for its solve rate, so a reward of -1 is refused. `critic`: it weighs rewards
     as they are, so a value model may be beside it. `later`: settings that came after runs were made; in no identity
     while they have their default. `exact`: settings at which papers state its closed form, if not {"epsilon": 0.0}.
-    `base_where`: settings that make it its base estimator; configuration then names the base.
+    `base_where`: settings that make it its base estimator; configuration then names the base. `figures`:
+    numbers of a batch that show whether its mechanism acts, for the rows of metrics.
     """
 
     advantages: Callable[..., Tensor]
@@ -67,6 +68,7 @@ class EstimatorKind:
     controller: Callable[..., dict[str, float]] | None = None
     objective: Callable[..., Tensor] | None = None
     needs: Callable[..., set[str]] | None = None
+    figures: Callable[..., dict[str, float | None]] | None = None
     rate: bool = False
     critic: bool = False
     later: tuple[str, ...] = ()

@@ -41,16 +41,49 @@ def advantages(
         raise ValueError(f"alpha must not be negative: {alpha}")
     if aggregation == "mean" and lengths_PG is None:
         raise ValueError("c divided by the length needs lengths")
+    error_PG, base_PG = _errors(rewards_PG, base, negatives, std, epsilon)
+    factor_PG = _factor(log_ratio_PG, lengths_PG, alpha, modulation, aggregation)
+    return torch.where(error_PG, base_PG * factor_PG, base_PG)
+
+
+def _errors(rewards_PG: Tensor, base: Base, negatives: str, std: Std, epsilon: float) -> tuple[Tensor, Tensor]:
+    """The mask of errors, whose weight is scaled, and the base estimator's weights."""
     base_PG = load_base(base, std=std, epsilon=epsilon)(rewards_PG)
-    confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" and lengths_PG is not None else log_ratio_PG
-    modulated_PG = F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG)
     errors = {
         "below_mean": lambda: rewards_PG <= _groups.mean(rewards_PG),
         "zero_reward": lambda: rewards_PG == 0,
         "incorrect": lambda: ~_groups.correct(rewards_PG),
     }
-    error_PG = errors[negatives]()
-    return torch.where(error_PG & (base_PG < 0), base_PG * (1 + alpha * modulated_PG), base_PG)
+    return errors[negatives]() & (base_PG < 0), base_PG
+
+
+def _factor(log_ratio_PG: Tensor, lengths_PG: Tensor | None, alpha: float, modulation: str, aggregation: str) -> Tensor:
+    """1 + alpha f(c)."""
+    confidence_PG = log_ratio_PG / lengths_PG if aggregation == "mean" and lengths_PG is not None else log_ratio_PG
+    return 1 + alpha * (F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG))
+
+
+def figures(
+    rewards_PG: Tensor,
+    *,
+    log_ratio_PG: Tensor,
+    lengths_PG: Tensor | None = None,
+    base: Base,
+    alpha: float,
+    modulation: str,
+    aggregation: str,
+    negatives: str,
+    std: Std,
+    epsilon: float,
+) -> dict[str, float | None]:
+    """The factor 1 + alpha f(c) over the errors it scales: quantiles, and standard deviation over mean.
+
+    Where the factor is one number for all errors, ACE is its base with a larger negative weight, whatever c is.
+    """
+    error_PG, _ = _errors(rewards_PG, base, negatives, std, epsilon)
+    factors = _factor(log_ratio_PG, lengths_PG, alpha, modulation, aggregation)[error_PG]
+    spread = float(factors.std(correction=0) / factors.mean()) if factors.numel() else None
+    return {**_groups.quantiles("factor", factors), "factor_spread": spread}
 
 
 def needs(*, aggregation: str, **settings) -> set[str]:
@@ -64,4 +97,4 @@ def masses(p: Tensor, rollouts: int, *, alpha: float, modulation: str, **base: A
     return success, failure * (1 + alpha * (log(2) if modulation == "softplus" else 0.0))
 
 
-ESTIMATOR = EstimatorKind(advantages, masses, needs=needs, base_where={"alpha": 0.0})  # App. D
+ESTIMATOR = EstimatorKind(advantages, masses, needs=needs, figures=figures, base_where={"alpha": 0.0})  # App. D

@@ -40,7 +40,7 @@ def controller(
     control: Literal["both", "alpha", "delta", "entropy", "schedule"] = "both",
     total_steps: float | None = None,
 ) -> dict[str, float]:
-    """One step of the scheduler (FADE, Eq. 11, Algorithm 2, Fig. 9): p_hat, h_hat, alpha, delta.
+    """One step of the scheduler (FADE, Eq. 11, Algorithm 2, Fig. 9): p_hat, h_hat, target (H*), alpha, delta.
 
     p_hat and h_hat follow the batch's mean reward and its entropy (nats a token), from 1/2 and from the initial entropy
     h_0 (the first step's). Then
@@ -81,7 +81,15 @@ def controller(
         alpha = 1 + (alpha_max - 1) * (clip((h_hat - target) / (h_0 - target), 0.0, 1.0) if h_0 > target else 0.0)
     elif control == "schedule" and total_steps is not None:
         alpha, delta = schedule(step / total_steps)
-    return {"step": step + 1, "p_hat": p_hat, "h_hat": h_hat, "h_0": h_0, "alpha": alpha, "delta": delta}
+    return {
+        "step": step + 1,
+        "p_hat": p_hat,
+        "h_hat": h_hat,
+        "h_0": h_0,
+        "target": target,
+        "alpha": alpha,
+        "delta": delta,
+    }
 
 
 def clip(value: float, low: float, high: float) -> float:

@@ -137,6 +137,23 @@ def objective(
     return (class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)).mean(dim=1)
 
 
+def figures(
+    rewards_PG: Tensor,
+    *,
+    logp_PG: Tensor,
+    logp_ref_PG: Tensor,
+    lengths_PG: Tensor | None = None,
+    beta: float,
+    score: str,
+    std: str,
+    over: str,
+    **_: Any,
+) -> dict[str, float | None]:
+    """Median and 90 % quantile of |psi|. Where psi is 0, so is what the policy adds: weights are their closed form."""
+    psi_PG = scores(logp_PG, logp_ref_PG, _scale(beta, over, lengths_PG), score, std)
+    return _groups.quantiles("psi", psi_PG.abs())
+
+
 def _log_likelihood(rewards_PG: Tensor, psi_PG: Tensor) -> Tensor:
     """l of Eq. 5: log sigmoid(psi) where correct, log(1 - sigmoid(psi)) where wrong."""
     return torch.where(_groups.correct(rewards_PG), F.logsigmoid(psi_PG), F.logsigmoid(-psi_PG))
@@ -159,4 +176,6 @@ def masses(
     return mass - log(2) * right, mass + log(2) * wrong
 
 
-ESTIMATOR = EstimatorKind(advantages, masses, objective=objective, needs=needs, later=("std", "actor", "over"))
+ESTIMATOR = EstimatorKind(
+    advantages, masses, objective=objective, needs=needs, figures=figures, later=("std", "actor", "over")
+)

@@ -130,6 +130,7 @@ def of_batch(
     return {
         **masses(rewards_PG, weights_PG, lengths_PG),
         **masses_by_correct(weights_PG, correct_PG),
+        **mass_shares(weights_PG, correct_PG),
         **entropy_change(weights_PG, logp_PG),
         **shares(drawn),
         **counts(drawn, correct_PG.shape[1]),
@@ -201,6 +202,17 @@ def entropy_change(advantages_PG: Tensor, logp_PG: Tensor) -> dict[str, float]:
         "entropy_drift": float((-means_P1[0] * means_P1[1]).mean()),
         "entropy_covariance": float(centred_PG.mean()),
     }
+
+
+def mass_shares(weights_PG: Tensor, correct_PG: Tensor) -> dict[str, float | None]:
+    """Shares of the batch's sum of |A| in groups without a correct response, in mixed groups, and in those all correct.
+
+    None where no response has a weight.
+    """
+    mass_P, correct_P = weights_PG.abs().sum(dim=1), correct_PG.mean(dim=1)
+    kinds = {"all_wrong": correct_P == 0, "mixed": (correct_P > 0) & (correct_P < 1), "all_right": correct_P == 1}
+    whole = mass_P.sum()
+    return {f"mass_{kind}": float(mass_P[of].sum() / whole) if whole > 0 else None for kind, of in kinds.items()}
 
 
 def masses_by_correct(advantages_PG: Tensor, correct_PG: Tensor) -> dict[str, list[float | None]]:

@@ -210,12 +210,12 @@ class Trainer:
     def _coupled(self, batch: Batch, inputs: dict[str, Any]) -> Coupled:
         """Weights and objective of some prompts, as functions of the current log pi."""
 
-        def weigh(rows: torch.Tensor, logp_PG: torch.Tensor) -> tuple[torch.Tensor, float]:
+        def weigh(rows: torch.Tensor, logp_PG: torch.Tensor) -> tuple[torch.Tensor, float, dict[str, float | None]]:
             now = {key: value[rows] if isinstance(value, torch.Tensor) else value for key, value in inputs.items()}
             now["logp_PG"] = logp_PG
             rewards_PG = batch.rewards_PG[rows]
             weights_PG = self.estimator.advantages(rewards_PG, now, self.estimator_state)
-            return weights_PG, -self.estimator.objective(rewards_PG, now)
+            return weights_PG, -self.estimator.objective(rewards_PG, now), self.estimator.figures(rewards_PG, now)
 
         return weigh
 
@@ -255,6 +255,7 @@ class Trainer:
             **self._entropy(batch.groups, batch.samples),
             **self._false_working(batch.groups, batch.correct_PG),
             **measures.overconfidence(inputs["log_ratio_PG"], batch.groups.lengths_PG, batch.correct_PG),
+            **({} if self.estimator.coupled else self.estimator.figures(batch.rewards_PG, inputs)),
             **({} if batch.formed_PG is None else {"well_formed": float(batch.formed_PG.mean())}),
             "prompts_drawn": len(batch.drawn_pass_rates),
             "sampling_rounds": batch.rounds,

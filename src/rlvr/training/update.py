@@ -15,8 +15,9 @@ from rlvr.training.batches import Groups, all_logprobs, autocast, chunks, token_
 from rlvr.training.forward import Microbatch, Model, Optimizer, Pass
 from rlvr.training.losses import aggregation, gspo, kl, ppo_clip
 
-# Indices of prompts and their current log pi (P, G) -> their weights (P, G) and the loss that the weights descend.
-Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float]]
+# Indices of prompts and their current log pi (P, G) -> their weights (P, G), the loss that the weights descend, and the
+# estimator's figures.
+Coupled = Callable[[Tensor, Tensor], tuple[Tensor, float, dict[str, float | None]]]
 
 
 @dataclass
@@ -25,10 +26,12 @@ class Totals:
 
     tokens: int = 0
     clipped: float = 0.0
+    clipped_high: float = 0.0  # of these, the tokens of responses with a positive weight
     kl: float = 0.0
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float] = field(default_factory=list)
     disagreement: list[float] = field(default_factory=list)
+    weighed: dict[str, float | None] = field(default_factory=dict)  # a coupled estimator's, of the last minibatch
 
     def figures(self) -> dict[str, float | None]:
         """`logprob_gap` compares sampler and trainer before the first optimizer step (nats, mean of |difference|)."""
@@ -38,8 +41,11 @@ class Totals:
             "loss": sum(self.losses) / max(1, len(self.losses)),
             "grad_norm": sum(self.grad_norms) / max(1, len(self.grad_norms)),
             "clip_fraction": self.clipped / tokens,
+            "clip_fraction_low": (self.clipped - self.clipped_high) / tokens,
+            "clip_fraction_high": self.clipped_high / tokens,
             "kl": self.kl / tokens,
             "logprob_gap": gap,
+            **self.weighed,
         }
 
 
@@ -90,6 +96,7 @@ class StepInputs:
                 whole += value.detach()
                 totals.tokens += int(mask_MT.sum())
                 totals.clipped += float((clipped_MT & mask_MT).sum())
+                totals.clipped_high += float((clipped_MT & mask_MT & (weights_MT[chosen, :width] > 0)).sum())
                 totals.kl += float((divergence_MT * mask_MT).sum())
                 if not totals.grad_norms:
                     totals.disagreement.append(float(((logprobs_MT - old).abs() * mask_MT).sum() / mask_MT.sum()))
@@ -117,7 +124,7 @@ def update(model: Model, forward: Pass, optimizer: Optimizer, inputs: StepInputs
         if inputs.coupled is not None:
             with autocast(rl.precision, advantages.device):
                 logp_PG = all_logprobs(forward, groups.select(rows), inputs.microbatch).sum(-1)
-            weights, own_loss = inputs.coupled(rows, logp_PG)
+            weights, own_loss, totals.weighed = inputs.coupled(rows, logp_PG)
         value = inputs.backward(forward, rows, weights, totals)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), rl.largest_norm)
         if not torch.isfinite(value + norm):

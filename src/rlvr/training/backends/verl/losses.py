@@ -57,6 +57,7 @@ def _counts(config: Any, model_output: Any, data: Any, *, clips: bool = True) ->
         else:
             _, clipped = ppo_clip.surrogate(new, old, weights, **bounds, dual_clip=config.clip_ratio_c)
         sums["clipped"] = (clipped & mask).sum()
+        sums["clipped_high"] = (clipped & mask & (weights > 0)).sum()
     if "ref_log_prob" in fields:
         sums["kl"] = (kl.k3(new, fields["ref_log_prob"]) * mask).sum()
     ranks = data["dp_size"]  # times these, the average over ranks is the sum

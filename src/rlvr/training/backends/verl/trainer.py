@@ -154,6 +154,7 @@ class VerlTrainer(PPOTrainerSync):
             raise Stopped
         self.rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
         inputs, mask_NT = self.rollouts.inputs, self.rollouts.mask_NT
+        self.weighed = {} if self.estimator.coupled else self.estimator.figures(inputs.rewards_PG, inputs.values)
         if self.use_critic or by_rewards_alone(self.estimator):  # verl's own way, which calls its registry
             batch = super()._compute_advantage(batch, metrics)
             on_NT = tq.kv_batch_get(batch.keys, batch.partition_id, ["advantages"])["advantages"].to_padded_tensor(0.0)
@@ -207,6 +208,7 @@ class VerlTrainer(PPOTrainerSync):
         weights_M = torch.zeros(len(part), dtype=weights_PG.dtype)
         weights_M[:rows] = weights_PG.flatten()
         self._put_weights(part, weights_M, mask_MT)
+        self.weighed = self.estimator.figures(rewards_PG, values)
         return -self.estimator.objective(rewards_PG, values)
 
     def _optimizer_step(self, part: KVBatchMeta) -> dict[str, Any]:
@@ -256,6 +258,7 @@ class VerlTrainer(PPOTrainerSync):
         def per_token(name: str) -> float | None:
             return sum(figures[name] for figures in updates) / tokens if name in updates[0] else None
 
+        clipped, clipped_high = (per_token(f"rlvr/{name}") or 0.0 for name in ("clipped", "clipped_high"))
         row = {
             "step": self.global_steps,
             **measures.of_batch(*of_batch, rates),
@@ -265,9 +268,12 @@ class VerlTrainer(PPOTrainerSync):
             "statuses": rollouts.statuses,
             "loss": float(np.mean([figures["loss"] for figures in updates])),
             "grad_norm": float(np.mean([figures["grad_norm"] for figures in updates])),
-            "clip_fraction": per_token("rlvr/clipped") or 0.0,
+            "clip_fraction": clipped,
+            "clip_fraction_low": clipped - clipped_high,
+            "clip_fraction_high": clipped_high,
             "kl": per_token("rlvr/kl"),  # none without a reference
             "logprob_gap": rollouts.gap,
+            **self.weighed,
         }
         if self.estimator_state:
             row["estimator"] = self.estimator_state
