@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run test test-quick smoke doctor install install-test install-lint install-site install-bench install-cluster
+.PHONY: help run test test-quick smoke doctor install install-test install-gym install-lint install-site install-bench install-cluster
 .PHONY: results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
@@ -40,6 +40,7 @@ doctor: ## print what this machine lacks, one line each; nothing where all is th
 
 install: $(VENV)/.main ## install what runs need into .venv; `make run` does so by itself
 install-test: $(VENV)/.test ## install what tests need too
+install-gym: $(VENV)/.gym ## install reasoning-gym into .venv, for its problems; install-test does it too
 install-lint: $(VENV)/.test $(VENV)-lint/.lint ## install the linters
 install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
@@ -159,7 +160,10 @@ $(VENV)/.main: envs/main.txt pyproject.toml setup.py $(wildcard src/rlvr/policie
 	$(call environment,torch)
 	$(pip) --no-deps --no-build-isolation --editable .
 
-$(VENV)/.test: $(VENV)/.main envs/test.txt
+$(VENV)/.test: $(VENV)/.gym envs/test.txt
+	$(environment)
+
+$(VENV)/.gym: $(VENV)/.main envs/gym.txt
 	$(environment)
 
 $(VENV)-lint/.lint: envs/lint.txt | doctor

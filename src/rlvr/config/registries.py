@@ -85,6 +85,7 @@ class TaskKind:
     the words at which a response decides, before the word `answer` that opens its answer; the others follow from them.
     `vocabulary` has <pad>, <bos>, <eos>, <unk> and all words of prompts and responses, for a tiny model; empty for
     natural language. `unseen`: families that training and demonstrations lack; `picture(problem)`: its picture as PNG.
+    `library`: the library that makes its problems, with version; `question(problem)`: a problem in the library's words.
     """
 
     generate_problems: Generates
@@ -101,6 +102,8 @@ class TaskKind:
     vocabulary: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     picture: Callable[[Problem], bytes] | None = None
+    library: str | None = None
+    question: Callable[[Problem], str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,9 @@ def licence_of(spec: Synthetic | Published | Mixture | LocalData) -> str:
 
 def of_synthetic(spec: Synthetic, problems: int, demonstrations: int | None) -> dict[str, Any]:
     counts = {} if demonstrations is None else {"demonstrations": demonstrations}
-    return _common(spec, f"made by this project, {licence_of(spec)}") | {"problems": problems} | counts
+    return (
+        _common(spec, f"made by {spec.library or 'this project'}, {licence_of(spec)}") | {"problems": problems} | counts
+    )
 
 
 def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str, Any]:

@@ -29,15 +29,17 @@ def similarity(texts: Sequence[str], known: Sequence[str]) -> NDArray[np.float64
 def ranks(problems: Sequence[Problem], known: Sequence[Problem], verifier: str) -> list[int]:
     """How many lookups each problem needs until one is correct, from 1 on; 0 where no known gold answers it.
 
-    The verifier judges each known gold as the whole response. Equally near problems come in the known set's order.
+    The verifier judges each known gold as a whole response (`VerifierKind.answer`). Equally near problems come in the
+    known set's order.
     """
-    judge = verifiers.load(verifier)
+    kind = verifiers.kind(verifier)
     near_NK = similarity([one.prompt for one in problems], [one.prompt for one in known])
     order_NK = np.argsort(-near_NK.round(12), axis=1, kind="stable")
-    golds, found = {one.gold for one in known}, []
+    answers, found = [kind.answer(one.gold) for one in known], []
+    different = set(answers)
     for problem, order_K in zip(problems, order_NK, strict=True):
-        right = {gold for gold in golds if judge(gold, problem.gold)[0] == "correct"}
-        found.append(next((place + 1 for place, i in enumerate(order_K) if known[i].gold in right), 0))
+        right = {answer for answer in different if kind.judge(answer, problem.gold)[0] == "correct"}
+        found.append(next((place + 1 for place, i in enumerate(order_K) if answers[i] in right), 0))
     return found
 
 

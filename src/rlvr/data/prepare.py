@@ -60,6 +60,8 @@ def _generate(data: Synthetic, out: Path) -> dict[str, Any]:
         known = _drawn(data.lookup, np.random.Generator(np.random.PCG64(data.lookup.seed)))
         places = lookup.ranks(problems, known, data.verifier)
         problems = [replace(problem, lookup=place) for problem, place in zip(problems, places, strict=True)]
+    if data.question and task.question is not None:
+        problems = [replace(problem, prompt=task.question(problem)) for problem in problems]
     if task.picture is not None:
         problems = [_with_picture(problem, task.picture(problem), out) for problem in problems]
     demonstrations = None

@@ -42,6 +42,7 @@ class VerifierKind:
     - `check_gold(gold)` raises VerifierError for a gold that it cannot read.
     - `itself(gold)` says how a gold compares with itself: `correct`, or the reason in one word; None if its golds
       are no answers.
+    - `answer(gold)` is the response that a lookup gives with a gold (rlvr.data.lookup).
     - `after_think(gold)` is the gold that accepts an answer behind the response's thought alone (`behind_thought`);
       None if it looks for no thoughts.
     - `ahead(questions)` prepares for the (text, gold) that a worker in the caller's process judges next, and `close()`
@@ -61,6 +62,7 @@ class VerifierKind:
     check: Callable[[], object] = nothing
     check_gold: Callable[[str], None] = nothing
     itself: Callable[[str], str] | None = None
+    answer: Callable[[str], str] = str
     after_think: Callable[[str], str] | None = None
     ahead: Callable[[Sequence[tuple[str, str]]], None] = nothing
     close: Callable[[], None] = nothing

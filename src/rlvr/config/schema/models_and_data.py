@@ -210,6 +210,10 @@ class Synthetic(Entry):
     unseen: str | None = None  # a family that no demonstration has
     unseen_share: Fraction = 1.0  # of the problems; the others have nothing unseen
     pictures: Pictures = "own"
+    library: Annotated[str | None, Field(validate_default=True)] = (
+        None  # that makes them, with its version; the task says it
+    )
+    question: bool = False  # prompts are the library's own questions, for models of natural language
     lookup: "Synthetic | None" = None  # what a lookup knows (rlvr.data.lookup); config/datasets.yaml names the set
     demonstrations: Positive | None = None
     random_share: Fraction = 0.0
@@ -227,9 +231,19 @@ class Synthetic(Entry):
                 raise ValueError(f"{info.data['task']} has no {item!r}{nearest(item, valid)}")
         return value
 
+    @field_validator("library")
+    @classmethod
+    def is_its_tasks(cls, value: str | None, info: ValidationInfo):
+        made_by = TASKS.load(info.data["task"]).library
+        if value not in (None, made_by):
+            raise ValueError(f"{info.data['task']} is made by {made_by} (got {value})")
+        return made_by
+
     @model_validator(mode="after")
     def fits_its_task(self):
         task = TASKS.load(self.task)
+        if self.question and task.question is None:
+            raise ValueError(f"question: {self.task} has no other words")
         if self.unseen is not None and self.unseen not in task.unseen:
             raise ValueError(f"unseen: {self.task} has no {self.unseen!r}{nearest(self.unseen, task.unseen)}")
         if self.unseen is not None and self.part == "sft":
