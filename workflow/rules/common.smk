@@ -22,7 +22,7 @@ from rlvr.config.identity import data_id, once_per_object, policy_id, what_is_ma
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
-from rlvr.claims import contrasts
+from rlvr.claims import contrasts, mechanisms
 from rlvr.report import layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
@@ -358,6 +358,20 @@ def claims_files(paper, first=False):
     files += [path for run in needed.runs for path in PATHS.rows(run)]
     files += [PATHS.measured(measure, run) for measure, runs in needed.measured.items() for run in runs]
     return files + [reference_file(name) for name in dict.fromkeys(claim.reference for claim in laid) if name]
+
+
+# Papers with criteria of their mechanism.
+MECHANISTIC = [name for name, made in PLAN.papers.items() if made.paper.mechanism]
+
+
+@cache
+def criteria_of(paper, first=False):
+    return mechanisms.layout(PLAN, paper, FIRST_ITEMS.get(paper) if first else None)
+
+
+def criteria_spec(paper, first=False):
+    criteria = [one.model_dump(mode="json") for one in criteria_of(paper, first)]
+    return spec_file({"scale": PATHS.scale, "criteria": criteria})
 
 
 def claims_spec(paper, first=False):

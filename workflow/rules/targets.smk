@@ -40,5 +40,6 @@ rule all_papers:
         [path for paper in CLAIMING for name in asked_for(PLAN, paper) for path in PATHS.item(PLAN, paper, name)],
         [PATHS.page(paper) for paper in CLAIMING],
         rules.claims.output,
+        rules.mechanisms.output,
         PATHS.entrance(),
     localrule: True

@@ -17,7 +17,7 @@ PREDICATES = get_args(Claim.model_fields["predicate"].annotation)
 SWAPPED = {"less": "greater", "not_above": "not_below", "shrinks": "slope", "falls_below": "crossing"}
 CHANGES = {"rises": 1.0, "falls": -1.0}  # of one arm, from the part `since` to the part `during`
 WORDS = (*PREDICATES, *SWAPPED, *CHANGES)
-KEYS = ("name", "says", "place", "of", "over", "margin", "at_least", "own_models", "published", *WORDS)
+KEYS = ("name", "says", "place", "of", "about", "over", "margin", "at_least", "own_models", "published", *WORDS)
 EACH = "each"
 
 

@@ -11,12 +11,14 @@ from rlvr.suggest import nearest
 
 PAPERS = "papers"
 PAPER, CLAIMS, SCALES = "paper.yaml", "claims.yaml", "scales.yaml"
+MECHANISM = "mechanism.yaml"  # criteria of runs that exercise what the paper proposes
 STATED = "stated.yaml"  # what the paper's text says of its settings
 DEVIATIONS_FILE, NOTES_FILE = "deviations.md", "notes.md"
 PAGE = "page.md"  # of the site, which adds what is known of the paper
-FILES = (PAPER, CLAIMS, SCALES, STATED, DEVIATIONS_FILE, NOTES_FILE, PAGE)
+FILES = (PAPER, CLAIMS, MECHANISM, SCALES, STATED, DEVIATIONS_FILE, NOTES_FILE, PAGE)
 DEVIATIONS, NOTES = "deviations", "notes"
-KEYS = {CLAIMS: ("claims",), STATED: ("stated", "hardware")}  # of files beside paper.yaml: the keys of each
+# Of files beside paper.yaml: the keys of each.
+KEYS = {CLAIMS: ("claims",), MECHANISM: ("mechanism",), STATED: ("stated", "hardware")}
 
 
 def names(folder: Path) -> list[str]:

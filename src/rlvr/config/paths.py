@@ -58,6 +58,10 @@ class Paths:
         """A paper's evaluated claims, and their contrasts."""
         return [f"{self.results}/claims/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]
 
+    def mechanisms(self, paper: str, *, first: bool = False) -> str:
+        """A paper's criteria, judged; `first`: as far as the default target's runs decide them."""
+        return f"{self.results}/{'first/' if first else ''}mechanisms/{self.scale}/{paper}.csv"
+
     def first_claims(self, paper: str) -> list[str]:
         """The same, as far as the default target's runs decide them."""
         return [f"{self.results}/first/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]

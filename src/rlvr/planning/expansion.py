@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rlvr.claims import mechanisms
 from rlvr.claims.contrasts import check_all
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError, Layer, look_up
@@ -83,6 +84,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
         for figure in selection.figures:
             look_up(planned.figures, figure, "figure", layer.place((key, "figures")))
     check_all(plan, planned, layer.place(("claims",)))
+    mechanisms.check_all(planned, layer.place(("mechanism",)))
     return planned
 
 

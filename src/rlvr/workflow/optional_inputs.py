@@ -16,6 +16,12 @@ def claims(paths: Paths, inputs: list[str], *, paper: str = "") -> dict[str, str
     return {path: sha256(path) for path in files if path not in set(inputs)}
 
 
+def mechanisms(paths: Paths, inputs: list[str]) -> dict[str, str]:
+    """Judged criteria at every scale, with checksums, without the rule's inputs."""
+    files = map(str, sorted(Path(paths.results).glob("mechanisms/*/*.csv")))
+    return {path: sha256(path) for path in files if path not in set(inputs)}
+
+
 def ledger(paths: Paths, *, paper: str = "") -> dict[str, str]:
     """The theory ledger, with its checksum, where a paper's page shows it."""
     path = paths.ledger()

@@ -85,6 +85,7 @@ class Claim(Strict):
     margin: Annotated[float, Field(ge=0)] | None = None  # a smaller difference has no practical size; null: the paper's
     at_least: Positive | None = None  # contrasts that must hold; null: all
     own_models: bool = False
+    about: Literal["base", "method", "mechanism"] | None = None  # null: by its arms (`rlvr.claims.mechanisms`)
     published: dict[str, float] = {}  # arm -> the paper's number, where no table of it has the measure
 
     @model_validator(mode="after")

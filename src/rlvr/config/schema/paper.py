@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from rlvr.config.colors import COLORS
 from rlvr.config.schema.fields import Name, Natural, Positive, Strict
 from rlvr.config.schema.items import Claim, ItemConfig
+from rlvr.config.schema.mechanism import Criterion
 from rlvr.config.schema.models_and_data import GENERAL
 from rlvr.config.schema.stated import HardwareStatement, Statements
 
@@ -114,6 +115,7 @@ class Paper(Strict):
     first: Core = Core()  # the part of the core that the default target makes
     margin: Annotated[float, Field(ge=0)] = 0.5  # percent points: a smaller difference has no practical size
     claims: list[Claim] = []
+    mechanism: list[Criterion] = []
     deviations: list[str] = []
     stated: dict[str, Statements] = {}  # a setting -> what the paper's text says of it
     hardware: list[HardwareStatement] = []

@@ -1,0 +1,70 @@
+"""Stage: mechanisms. The criteria of every scale and paper so far, as CSV for programs and Markdown for readers."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from tabulate import tabulate
+
+from rlvr.claims.mechanisms import COLUMNS, NO, NOT_RUN
+from rlvr.files import publish
+
+NOTE = (
+    "A criterion is a number per run, from its metrics and not from its scores. It is met where the mean over training "
+    "seeds keeps the bound; the interval is Student's t over seeds. Where a criterion of an arm is not met, claims "
+    'about the scores of that arm have the verdict "not exercised" (docs/claims.md).'
+)
+
+
+def gather(folder: Path) -> pd.DataFrame:
+    """The rows of every scale and paper in a folder."""
+    frames = [pd.read_csv(path) for path in sorted(folder.glob("*/*.csv"))]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*COLUMNS])
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """A table per scale, with the criteria that are not met first named."""
+    lines = ["# Do the mechanisms act?", "", NOTE, ""]
+    for scale, rows in frame.groupby("scale", sort=False):
+        judged = rows[rows["met"] != NOT_RUN]
+        failed = int((judged["met"] == NO).sum())
+        lines += [f"## {scale}", "", f"{len(judged) - failed} of {len(judged)} are met.", ""]
+        lines += [tabulate([_shown(row) for _, row in rows.iterrows()], headers="keys", tablefmt="pipe"), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _shown(row: pd.Series) -> dict[str, Any]:
+    return {
+        "paper": row["short"],
+        "kind": row["kind"],
+        "criterion": f"{row['says']} ({row['place']})",
+        "arm": row["label"],
+        "bound": row["bound"],
+        "measured": numbers(row),
+        "seeds": int(row["seeds"]),
+        "met": row["met"],
+    }
+
+
+def numbers(row: pd.Series) -> str:
+    """The measured value, with its interval where there are seeds enough for one."""
+    if pd.isna(row["measured"]):
+        return ""
+    ends = "" if pd.isna(row["low"]) else f" [{row['low']:.3g}, {row['high']:.3g}]"
+    return f"{row['measured']:.3g}{ends}"
+
+
+def main(
+    folder: Annotated[Path, typer.Option(help="Folder with one folder per scale.")],
+    out: Annotated[list[Path], typer.Option(help="Files to write: .csv, .md.")],
+) -> None:
+    """Put the criteria of all scales together."""
+    frame = gather(folder)
+    for path in out:
+        is_csv = path.suffix == ".csv"
+        publish(path, frame.to_csv(index=False, lineterminator="\n") if is_csv else markdown(frame))
+
+
+if __name__ == "__main__":
+    typer.run(main)

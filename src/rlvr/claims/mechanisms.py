@@ -1,0 +1,241 @@
+"""Stage: mechanisms. Do the runs of a paper's arms exercise what it proposes? Judged by their metrics, before scores.
+
+A criterion of mechanism.yaml is one number per run, such as the mean of a measure over the last twentieth of the steps.
+It is met where the mean over training seeds keeps its bounds; the interval is Student's t over seeds. A method's claim
+about scores is "not exercised" where a criterion of one of its arms is not met (`rlvr.claims.verdicts`).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from rlvr import stage_options
+from rlvr.claims.curve_claims import PASS_RATES
+from rlvr.config.layers import ConfigError, look_up
+from rlvr.config.layouts import Spec
+from rlvr.config.paths import Paths
+from rlvr.config.plan import Item, PaperPlan, Plan, asked_for
+from rlvr.config.schema.items import Claim
+from rlvr.config.schema.mechanism import Criterion
+from rlvr.files import publish, read_json, read_lines
+from rlvr.items.contrast import Contrast, Rows
+from rlvr.statistics.intervals import SeedsAndProblems
+from rlvr.statistics.run_rows import value_of
+
+YES, NO, NOT_RUN = "yes", "no", "not run"
+CRITERION = "criterion"  # the kind of a row
+PART = 1 / 20  # of the steps, at the start and at the end
+COLUMNS = ("scale", "paper", "short", "kind", "criterion", "arm", "label", "model", "stand_in", "says", "place")
+COLUMNS += ("bound", "measured", "low", "high", "seeds", "met")
+
+# ---- planned ------------------------------------------------------------------------------------
+
+
+class CriterionSpec(Spec):
+    """A criterion for one arm, with the runs of the arm, and of the one that it is held `against`."""
+
+    paper: str
+    short: str
+    arm: str
+    label: str
+    model: str
+    stand_in: str
+    runs: tuple[str, ...]
+    baseline: tuple[str, ...]
+    confidence: float
+    criterion: Criterion
+
+
+def check_all(planned: PaperPlan, place: str) -> None:
+    """Raises ConfigError where a criterion names what is not there. `place` is that of the criteria."""
+    names, paper = set(), planned.paper
+    for i, one in enumerate(paper.mechanism):
+        where = f"{place}.{i}"
+        if one.name in names:
+            raise ConfigError(f"{where}.name: another criterion has the name {one.name} too; rename one of them")
+        names.add(one.name)
+        for arm in one.arms:
+            look_up(paper.arms, arm, "arm", f"{where}.arms")
+        if one.model is not None:
+            look_up(paper.models, one.model, "model of the paper", f"{where}.model")
+        if one.against is not None:
+            look_up(paper.arms, one.against, "arm", f"{where}.against")
+        for key, measure in one.measures.items():
+            look_up(one.known, measure, "measure", f"{where}.{key}")
+
+
+def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[CriterionSpec]:
+    """Each criterion of a paper for each of its arms, with the runs of some items (`of`), or of this scale."""
+    planned = plan.papers[paper]
+    items = [planned.item(name) for name in of or asked_for(plan, paper)]
+    settings = next(iter(planned.settings.values())) if planned.paper.mechanism else None
+    specs = []
+    for one, arm in [(criterion, arm) for criterion in planned.paper.mechanism for arm in criterion.arms]:
+        assert settings is not None
+        models = [*planned.paper.models] if one.model is None else [one.model]
+        model = next((model for model in models if _runs(plan, items, model, arm)), models[0])
+        specs.append(
+            CriterionSpec(
+                paper=paper,
+                short=planned.paper.short,
+                arm=arm,
+                label=planned.paper.arms[arm].label or arm,
+                model=model,
+                stand_in=plan.stand_ins.get(model, model),
+                runs=_runs(plan, items, model, arm),
+                baseline=_runs(plan, items, model, one.against) if one.against else (),
+                confidence=settings.statistics.confidence,
+                criterion=one,
+            )
+        )
+    return specs
+
+
+def _runs(plan: Plan, items: Iterable[Item], model: str, arm: str) -> tuple[str, ...]:
+    """The runs of an arm at the paper's setting."""
+    found: dict[str, None] = {}
+    for item in items:
+        shown = item.shown_by.get(model, model)
+        cells = (cell for cell in item.cells if cell.model == shown and cell.row.arm == arm and not cell.rates)
+        found |= {policy: None for cell in cells for policy, _ in cell.policies if policy in plan.runs}
+    return tuple(found)
+
+
+def needs(specs: Sequence[CriterionSpec]) -> list[str]:
+    """The runs whose metrics are read, each once."""
+    return list(dict.fromkeys(run for spec in specs for run in (*spec.runs, *spec.baseline)))
+
+
+# ---- what a claim is about ----------------------------------------------------------------------
+
+
+def about(claim: Claim, item: Item, contrasts: Sequence[Contrast]) -> str:
+    """What a claim is about, where it does not say: a mechanism (a measure of training that is no pass rate), the
+    baseline and its base policy, or a method, by its scores."""
+    if claim.about is not None:
+        return claim.about
+    of_training = all(contrast.benchmark is None for contrast in contrasts) and claim.measure is not None
+    if of_training and str(claim.measure).rpartition(".")[2] not in PASS_RATES:
+        return "mechanism"
+    baseline = {"base", getattr(item.content, "compare_with", None)}
+    return "base" if {term.arm for contrast in contrasts for term in contrast.terms} <= baseline else "method"
+
+
+def must_act(planned: PaperPlan, contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+    """The arms with criteria that contrasts compare; a swept arm has those of the arm that it varies."""
+    arms = dict.fromkeys(term.arm for contrast in contrasts for term in contrast.terms)
+    own = dict.fromkeys(planned.methods.get(arm, arm) for arm in arms)
+    return tuple(arm for arm in own if any(arm in one.arms for one in planned.paper.mechanism))
+
+
+# ---- measured -----------------------------------------------------------------------------------
+
+
+def of_run(rows: list[dict[str, Any]], one: Criterion, run: str) -> float:
+    """The statistic of a run; NaN where no step of the part has a value."""
+    values = np.array([value_of(row, one.measure, run) for row in part_of(rows, one)], dtype=float)
+    limit = one.above if one.below is None else one.below
+    if limit is not None:
+        limits = [value_of(row, limit, run) if isinstance(limit, str) else limit for row in part_of(rows, one)]
+        beyond = values - np.array(limits, dtype=float)
+        holds = beyond > 0 if one.below is None else beyond < 0
+        values = np.where(np.isnan(beyond), np.nan, holds)
+    return _mean(values)
+
+
+def part_of(rows: list[dict[str, Any]], one: Criterion) -> list[dict[str, Any]]:
+    """The rows of the criterion's part of training, at least one."""
+    count = max(1, round(PART * len(rows)))
+    return {"start": rows[:count], "all": rows, "end": rows[-count:]}[one.over]
+
+
+def shape(rows: list[dict[str, Any]], baseline: list[dict[str, Any]], one: Criterion, run: str) -> float:
+    """By how much the masses of two runs differ in shape, at the solve rate of `at` where it is least.
+
+    With m(c) and b(c) their mean masses over groups with c correct responses, and the constant a that brings a b
+    nearest to m (least squares), it is |m(c) / (a b(c)) - 1|. NaN where a mass is unknown.
+    """
+    own_C, base_C = (_by_correct(part_of(of, one), one.measure, run) for of in (rows, baseline))
+    known = ~np.isnan(own_C) & ~np.isnan(base_C)
+    square = float((base_C[known] ** 2).sum())
+    if square == 0.0:
+        return math.nan
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio_C = own_C / (float((own_C[known] * base_C[known]).sum()) / square * base_C)
+    rollouts = len(own_C) - 1
+    places = [min(rollouts - 1, max(1, int(p * rollouts + 0.5))) for p in one.at]  # of mixed groups
+    return float(np.min(np.abs(ratio_C[places] - 1)))
+
+
+def _by_correct(rows: list[dict[str, Any]], measure: str, run: str) -> np.ndarray:
+    masses_SC = np.array([value_of(row, measure, run) for row in rows], dtype=float)  # None is NaN
+    return np.array([_mean(masses_S) for masses_S in masses_SC.T])
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def judged(spec: CriterionSpec, metrics: Rows, scale: str) -> dict[str, Any]:
+    """The row of a criterion for an arm."""
+    one = spec.criterion
+    row = {
+        "scale": scale,
+        **spec.model_dump(include={"paper", "short", "arm", "label", "model", "stand_in"}),
+        **{"kind": CRITERION, "criterion": one.name, "says": one.says, "place": one.place, "bound": bound(one)},
+    }
+    if not spec.runs or (one.against and not spec.baseline):
+        return {**row, "seeds": 0, "met": NOT_RUN}
+    if one.against:
+        pairs = zip(spec.runs, spec.baseline, strict=False)
+        values = [shape(metrics[run], metrics[other], one, run) for run, other in pairs]
+    else:
+        values = [of_run(metrics[run], one, run) for run in spec.runs]
+    known = np.array([value for value in values if not math.isnan(value)])
+    if not len(known):
+        return {**row, "seeds": 0, "met": NO}
+    found = SeedsAndProblems(spec.confidence).of(known[:, None])
+    met = (one.at_least is None or found.estimate >= one.at_least) and (
+        one.at_most is None or found.estimate <= one.at_most
+    )
+    numbers = {"measured": found.estimate, "low": found.low, "high": found.high, "seeds": len(known)}
+    return {**row, **numbers, "met": YES if met else NO}
+
+
+def bound(one: Criterion) -> str:
+    """The bounds of a criterion in words."""
+    ends = {"at least": one.at_least, "at most": one.at_most}
+    return " and ".join(f"{words} {end:.3g}" for words, end in ends.items() if end is not None)
+
+
+def unmet(frame: pd.DataFrame, arms: Sequence[str]) -> list[str]:
+    """The criteria of some arms that are not met, in words with their numbers."""
+    rows = frame[(frame["kind"] == CRITERION) & frame["arm"].isin(arms) & (frame["met"] == NO)]
+    return [
+        f"{row['label']}: {row['criterion']} is {row['measured']:.3g}, needed {row['bound']}"
+        for _, row in rows.iterrows()
+    ]
+
+
+def main(
+    spec: stage_options.Spec,
+    results: stage_options.Results,
+    out: Annotated[Path, typer.Option(help="CSV of criteria.")],
+) -> None:
+    """Judge the criteria of a paper at one scale, from the metrics of its runs."""
+    content = read_json(spec)
+    specs = [CriterionSpec.model_validate(one) for one in content["criteria"]]
+    paths = Paths(str(results), content["scale"])
+    metrics = {run: list(read_lines(Path(paths.rows(run)[1]))) for run in needs(specs)}
+    frame = pd.DataFrame([judged(one, metrics, content["scale"]) for one in specs], columns=[*COLUMNS])
+    publish(out, frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    typer.run(main)

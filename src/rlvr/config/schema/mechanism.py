@@ -1,0 +1,61 @@
+"""The schema of a paper's mechanism.yaml: when the runs of an arm exercise what the paper proposes."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rlvr.config.measures import METRICS, every
+from rlvr.config.schema.fields import Fraction, Name, Strict
+
+Part = Literal["start", "all", "end"]  # of training: the first twentieth of its steps, all, the last twentieth
+BY_CORRECT = ("positive_mass_by_correct", "negative_mass_by_correct")
+Limit = float | str  # a number, or another measure
+
+
+class Criterion(Strict):
+    """A statistic of the metrics of each run of some arms, and its bounds. docs/claims.md has the statistics.
+
+    It is the mean of `measure` over the part `over` of the steps. With `above` or `below` it is the share of these
+    steps in which the measure is above, or below, a number or another measure. With `against`, another arm, the measure
+    is a mass by solve rate: the statistic is by how much, at those solve rates `at` where it is least, the two arms'
+    masses differ in shape.
+    """
+
+    name: Name
+    says: str
+    place: str  # of the paper's text that motivates it
+    model: str | None = None  # null: the paper's first whose runs a scale has
+    arms: Annotated[list[str], Field(min_length=1)]
+    measure: str
+    over: Part = "end"
+    above: Limit | None = None
+    below: Limit | None = None
+    against: str | None = None
+    at: list[Fraction] = []
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def has_bounds(self):
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("at_least: a criterion needs `at_least`, `at_most` or both")
+        return self
+
+    @model_validator(mode="after")
+    def is_one_statistic(self):
+        if sum(key is not None for key in (self.above, self.below, self.against)) > 1:
+            raise ValueError("above: a criterion has one of `above`, `below` and `against`")
+        if (self.against is None) == bool(self.at):
+            raise ValueError("against: a difference in shape needs `against`, an arm, and `at`, solve rates")
+        return self
+
+    @property
+    def measures(self) -> dict[str, str]:
+        """By key: the measures that it names."""
+        named = {"measure": self.measure, "above": self.above, "below": self.below}
+        return {key: name for key, name in named.items() if isinstance(name, str)}
+
+    @property
+    def known(self) -> list[str]:
+        """The measures that it can name."""
+        return [*BY_CORRECT] if self.against else [name for name, one in every().items() if METRICS in one.rows]

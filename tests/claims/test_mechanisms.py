@@ -1,0 +1,131 @@
+"""Criteria of mechanism.yaml, by hand on small rows, and their mistakes."""
+
+import math
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+from support.own_config import copied
+
+from rlvr.claims import mechanism_table, mechanisms
+from rlvr.claims.mechanisms import CriterionSpec, bound, judged, of_run, part_of, shape, unmet
+from rlvr.config import paper_folders
+from rlvr.config.layers import ConfigError
+from rlvr.config.schema.mechanism import Criterion
+from rlvr.planning.expansion import make_plan
+
+
+def criterion(**keys) -> Criterion:
+    named = {"name": "c", "says": "It acts", "place": "sec. 1", "arms": ["mine"], "measure": "kl"}
+    return Criterion.model_validate({**named, **({"at_least": 0.5} if "at_most" not in keys else {}), **keys})
+
+
+def rows(**columns) -> list[dict]:
+    steps = range(len(next(iter(columns.values()))))
+    return [{"step": i + 1, **{name: values[i] for name, values in columns.items()}} for i in steps]
+
+
+def test_parts_are_twentieths_of_the_steps():
+    forty, three = rows(kl=[*range(40)]), rows(kl=[0, 1, 2])
+    for part, expected in {"start": [0, 1], "all": [*range(40)], "end": [38, 39]}.items():
+        assert [row["kl"] for row in part_of(forty, criterion(over=part))] == expected
+    assert [row["kl"] for row in part_of(three, criterion(over="end"))] == [2], "at least one"
+
+
+def test_a_mean_is_over_the_steps_that_have_a_value():
+    of = rows(kl=[9.0] * 38 + [None, 0.25])
+    assert of_run(of, criterion(), "r") == 0.25
+    assert math.isnan(of_run(rows(kl=[None]), criterion(), "r"))
+    with pytest.raises(KeyError, match="older than the measure"):
+        of_run([{"step": 1}], criterion(), "r")
+
+
+def test_shares_of_steps_compare_with_a_number_or_another_measure():
+    """Entropy 4, 3, 2, 1 against a target of 2.5 in the estimator's state; a step without entropy does not count."""
+    of = rows(entropy=[4.0, 3.0, 2.0, 1.0, None], estimator=[{"target": 2.5, "omega": 0.1 * i} for i in range(5)])
+    assert of_run(of, criterion(measure="entropy", below="target", over="all"), "r") == 0.5
+    assert of_run(of, criterion(measure="entropy", above=1.5, over="all"), "r") == 0.75
+    assert of_run(of, criterion(measure="omega", above=0.25, over="all"), "r") == 0.4
+
+
+def test_a_constant_times_the_baselines_masses_has_their_shape():
+    base = rows(negative_mass_by_correct=[[0.0, 0.2, 0.4, 0.2, 0.0], [0.0, 0.4, None, 0.2, 0.0]])
+    one = criterion(measure="negative_mass_by_correct", against="grpo", at=[0.125, 0.875], over="all")
+    tripled = rows(negative_mass_by_correct=[[0.0, 0.9, 1.2, 0.6, 0.0]])
+    assert shape(tripled, base, one, "r") == pytest.approx(0.0, abs=1e-12)
+    # m = (2, 1, 2) against b = (1, 1, 1): the best constant is 5/3, and 2 is 20 % above it at both ends.
+    found = shape(
+        rows(negative_mass_by_correct=[[0, 2.0, 1.0, 2.0, 0]]),
+        rows(negative_mass_by_correct=[[0, 1, 1, 1, 0]]),
+        one,
+        "r",
+    )
+    assert found == pytest.approx(0.2)
+    nothing = rows(negative_mass_by_correct=[[None] * 5])
+    assert math.isnan(shape(nothing, base, one, "r"))
+
+
+def spec(one: Criterion, runs=("a", "b", "c"), baseline=()) -> CriterionSpec:
+    named = {"paper": "p", "short": "P", "arm": "mine", "label": "Mine", "model": "M", "stand_in": "m"}
+    return CriterionSpec(**named, runs=runs, baseline=baseline, confidence=0.95, criterion=one)
+
+
+def test_a_criterion_is_met_by_the_mean_over_seeds_with_students_interval():
+    metrics = {"a": rows(kl=[0.4]), "b": rows(kl=[0.6]), "c": rows(kl=[0.8])}
+    row = judged(spec(criterion(at_least=0.5)), metrics, "tiny")
+    assert (row["met"], row["seeds"], row["bound"], row["kind"]) == ("yes", 3, "at least 0.5", "criterion")
+    half = 4.302652729911275 * 0.2 / math.sqrt(3)  # t of two degrees of freedom
+    assert (row["measured"], row["low"], row["high"]) == pytest.approx((0.6, 0.6 - half, 0.6 + half))
+    assert judged(spec(criterion(at_least=0.61)), metrics, "tiny")["met"] == "no"
+    assert judged(spec(criterion(at_most=0.59)), metrics, "tiny")["met"] == "no"
+    assert judged(spec(criterion(at_least=0.5, at_most=0.7)), metrics, "tiny")["met"] == "yes"
+    assert judged(spec(criterion(), runs=()), metrics, "tiny")["met"] == "not run"
+    assert judged(spec(criterion()), dict.fromkeys("abc", rows(kl=[None])), "tiny")["met"] == "no"
+    alone = judged(spec(criterion(), runs=("b",)), metrics, "tiny")
+    assert alone["met"] == "yes" and math.isnan(alone["low"])
+
+
+def test_what_is_not_met_is_said_with_its_number():
+    metrics = {"a": rows(kl=[0.25])}
+    frame = pd.DataFrame([judged(spec(criterion(), runs=runs), metrics, "tiny") for runs in (("a",), ())])
+    assert unmet(frame, ["mine"]) == ["Mine: c is 0.25, needed at least 0.5"] and unmet(frame, ["other"]) == []
+    text = mechanism_table.markdown(frame)
+    assert "0 of 1 are met." in text and "It acts (sec. 1)" in text
+    assert bound(criterion(at_least=0.1, at_most=0.9)) == "at least 0.1 and at most 0.9"
+
+
+@pytest.mark.parametrize("paper", [p for p in paper_folders.names(ROOT / "config") if p != "methods"])
+def test_each_paper_has_criteria_and_a_scale_has_their_runs(paper):
+    plan = make_plan(ROOT, "laptop", [paper])
+    specs = mechanisms.layout(plan, paper)
+    assert {one.criterion.name for one in specs if one.runs} == {one.name for one in plan.papers[paper].paper.mechanism}
+    assert all(len(one.baseline) == len(one.runs) for one in specs if one.criterion.against and one.runs)
+    assert set(mechanisms.needs(specs)) <= set(plan.runs)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"measure": "overconfidence_sun"}, "0.measure: unknown measure 'overconfidence_sun'; .*'overconfidence_sum'"),
+        ({"measure": "greedy"}, "0.measure: unknown measure 'greedy'"),  # of probes alone
+        ({"arms": ["lenz"]}, "0.arms: unknown arm 'lenz'; .*'lens'"),
+        ({"model": "qwen"}, "0.model: unknown model of the paper 'qwen'"),
+        ({"below": "targit"}, "0.below: unknown measure 'targit'; .*'target'"),
+        ({"against": "grpoo", "at": [0.5], "measure": "negative_mass_by_correct"}, "0.against: unknown arm 'grpoo'"),
+        ({"against": "grpo", "at": [0.5]}, "0.measure: unknown measure 'all_wrong'"),
+        ({"against": "grpo"}, "against: a difference in shape needs"),
+        ({"above": 0.5, "below": 0.5}, "a criterion has one of"),
+        ({"at_least": None}, "a criterion needs `at_least`"),
+        ({"ever": "all"}, "0.ever: unknown key; .*'over'"),
+        ({"over": "middle"}, "0.over: "),
+        ({"name": "negative_groups_at_the_end"}, "1.name: another criterion has the name negative_groups_at_the_end"),
+    ],
+)
+def test_mistakes_are_named_with_their_place(tmp_path, keys, message):
+    path = copied(tmp_path) / "config/papers/lens/mechanism.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["mechanism"][0] |= keys
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match=rf"config/papers/lens/mechanism.yaml: mechanism\.?.*{message}"):
+        make_plan(tmp_path, "laptop", ["lens"])
