@@ -85,6 +85,24 @@ def test_a_sweep_may_set_a_whole_number_and_multiply_one(copy):
     refused(copy, r"ace/paper.yaml: sweeps: rl.steps x 0.3 = 0.6: .*integer", "ace")
 
 
+@pytest.mark.parametrize(
+    "order", ["prompts_per_step, prompts_per_minibatch", "prompts_per_minibatch, prompts_per_step"]
+)
+def test_factors_of_an_arm_are_checked_together(copy, order):
+    """Three times the minibatch is more than a step has, until the step is three times as large too."""
+    times = ", ".join(f"rl.{name}: 3" for name in order.split(", "))
+    edit(
+        copy,
+        ACE,
+        "  grpo: {label: GRPO, ",
+        f"  small: {{like: grpo, label: Small, times: {{{times}}}}}\n  grpo: {{label: GRPO, ",
+    )
+    rows = "    rows: [base, grpo, ace_grpo"
+    edit(copy, ACE, f"{rows}]", f"{rows}, {{arm: small, published: null}}]")
+    runs = make_plan(copy, "smoke", ["ace"]).runs.values()
+    assert {run.rl.prompts_per_step for run in runs} == {6, 18}
+
+
 def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):
     before = make_plan(copy, "paper", ["ace"]).runs
     edit(copy, ACE, "values: [0.0, 0.1, 0.5, 1.0, 2.0, 5.0]", "values: [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0]")

@@ -1,5 +1,6 @@
 """The base policies, runs and evaluations of a paper's arms at a scale, each planned once."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -72,9 +73,7 @@ class PaperRuns:
         layers = [*self.model_layers[model], *chain.layers]
         settings = engines.here(validate(Settings, layers), layers, self.plan.notes)
         settings = settings.model_copy(update={"estimator": resolve_estimator(settings.estimator, layers)})
-        for dotted, factor, place in chain.times:
-            settings = _multiplied(settings, dotted, factor, place=place)
-        return settings
+        return _multiplied(settings, chain.times)
 
     # ---- data, models, base policies ----
 
@@ -257,17 +256,19 @@ def _seeds(of_paper: list[int], count: int | None) -> list[int]:
     return [*of_paper, *others][:count] if count else of_paper
 
 
-def _multiplied(settings: Settings, dotted: str, factor: float, *, place: str) -> Settings:
-    """The settings with one value multiplied."""
-    section, _, key = dotted.partition(".")
-    content = settings.model_dump()
-    value = content[section].get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"{place}: {dotted} is {value!r}, not a number, so a sweep cannot multiply it")
-    # Rounded as a person would write it: 3 x 1e-6 is 3e-06, not 3.0000000000000001e-06.
-    product = float(f"{value * factor:.4g}")
-    content[section][key] = int(product) if isinstance(value, int) and product.is_integer() else product
+def _multiplied(settings: Settings, times: Sequence[tuple[str, float, str]]) -> Settings:
+    """The settings with values multiplied: (dotted name, factor, place) each. They are checked after all factors."""
+    content, names = settings.model_dump(), []
+    for dotted, factor, place in times:
+        section, _, key = dotted.partition(".")
+        value = content[section].get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ConfigError(f"{place}: {dotted} is {value!r}, not a number, so a sweep cannot multiply it")
+        # Rounded as a person would write it: 3 x 1e-6 is 3e-06, not 3.0000000000000001e-06.
+        product = float(f"{value * factor:.4g}")
+        content[section][key] = int(product) if isinstance(value, int) and product.is_integer() else product
+        names.append(f"{place}: {dotted} x {factor:g} = {product:g}")
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        raise ConfigError(f"{place}: {dotted} x {factor:g} = {product:g}: {error.errors()[0]['msg']}") from error
+        raise ConfigError(f"{'; '.join(names)}: {error.errors()[0]['msg']}") from error
