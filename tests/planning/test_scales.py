@@ -97,6 +97,23 @@ def test_a_scale_may_make_equal_pass_1_for_some_papers_alone(copy):
     refused(copy, r"papers/ace/scales.yaml: pretraind: unknown scale .*did you mean 'pretrained'", "ace")
 
 
+@pytest.mark.parametrize("scale, of_lens", [("laptop", "chain-operand"), ("laptop-pilot", "chain-pilot-operand")])
+def test_a_paper_may_have_stand_ins_of_its_own_at_a_scale(scale, of_lens):
+    """They go before the scale's own; a scale that is like it may put pilot problems in their place."""
+    plan = make_plan(ROOT, scale, ["agrae", "lens"])
+    tables = {paper: plan.papers[paper].tables["core"] for paper in ("agrae", "lens")}
+    sets = {
+        paper: {plan.evaluations[name].data.name for names in table.evaluations.values() for name in names}
+        for paper, table in tables.items()
+    }
+    assert sets["lens"] == {of_lens} and sets["agrae"].isdisjoint(sets["lens"])
+
+
+def test_a_stand_in_of_a_paper_that_does_not_exist_is_refused(copy):
+    edit(copy, "papers/lens/scales.yaml", "math-test: chain-operand", "math-test: chain-operant")
+    refused(copy, r"lens/scales.yaml: laptop.data.math-test: .*did you mean 'chain-operand'", "lens")
+
+
 def test_the_scale_full_short_is_a_part_of_full_laptop_and_holds_the_short_one():
     papers = ["fade", "pacs"]
     part, short, full = (make_plan(ROOT, scale, papers) for scale in ("full-short", "short", "full-laptop"))

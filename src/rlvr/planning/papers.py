@@ -144,7 +144,7 @@ def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
 # ---- a paper at a scale --------------------------------------------------------------------------------
 
 
-def _read_at_scale(folder: Path, paper: Paper, scales: list[str], root: Path) -> tuple[AtScale, list[Layer]]:
+def _read_at_scale(folder: Path, paper: Paper, scales: list[str], data: dict[str, Any], root: Path) -> tuple[AtScale, list[Layer]]:
     """What a paper has at a scale and the scales that it is like, merged, and its layers; every scale is checked."""
     layer = paper_folders.read_scales(folder, paper.name, root)
     if layer is None:
@@ -152,18 +152,21 @@ def _read_at_scale(folder: Path, paper: Paper, scales: list[str], root: Path) ->
     known = [path.stem for path in (folder / "scale").glob("*.yaml")]
     for name, content in layer.content.items():
         look_up(known, name, "scale", layer.place((name,)))
-        _check_at_scale(layer.below(name, content), paper)
+        _check_at_scale(layer.below(name, content), paper, data)
     layers = [layer.below(name, layer.content[name]) for name in scales if name in layer.content]
     return validate(AtScale, layers), layers
 
 
-def _check_at_scale(layer: Layer, paper: Paper) -> None:
+def _check_at_scale(layer: Layer, paper: Paper, data: dict[str, Any]) -> None:
     """Raises ConfigError for a mistake in what a paper has at one scale."""
     check_part(AtScale, layer)
     items_of = {"without": {**paper.tables, **paper.figures}, "by_name": paper.tables}
     for key, known in items_of.items():
         for name in layer.content.get(key, []):
             look_up(known, name, "table or figure of the paper", layer.place((key,)))
+    for name, stand_in in layer.content.get("data", {}).items():
+        look_up(data, name, "data set", layer.place(("data", name)))
+        look_up(data, stand_in, "data set", layer.place(("data", name)))
     for part in _parts([layer], "settings"):
         check_settings(part)
     for model in layer.content.get("models", {}):
@@ -226,6 +229,10 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
         models, data = models | models_of(sections["models"], prompts), data | data_of(sections["data"])
     checked = {name: check_paper(sections["paper"], name) if own else read_paper(folder, name, root) for name in papers}
     chain = [] if own else [layer.content["name"] for layer in layers]
+    at_scale = {
+        name: (AtScale(), []) if own else _read_at_scale(folder, paper, chain, data, root)
+        for name, (paper, _) in checked.items()
+    }
     return Sources(
         root,
         read_defaults(folder, root),
@@ -235,5 +242,5 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
         _with_stand_ins(of, {"models": models, "data": data}, layers, folder),
         layers,
         checked,
-        {name: (AtScale(), []) if own else _read_at_scale(folder, checked[name][0], chain, root) for name in papers},
+        at_scale,
     )

@@ -82,7 +82,8 @@ class PaperRuns:
         if name is None:
             raise ConfigError(f"{self._place(key)}: this key is missing")
         if (name, key) not in self.sets:
-            stand_in = self.scale.data.get(name, name)
+            own = self.sources.at_scale[self.paper.name][0].data.get(name, name)
+            stand_in = self.scale.data.get(own, own)
             data = look_up(self.sources.data, stand_in, "data set", self._place(key))
             data = self.sets[name, key] = data if key == "sft_data" else self._judged(data)
             self.plan.data[identity.data_id(data)] = data

@@ -187,6 +187,7 @@ class AtScale(Strict):
 
     settings: dict[str, Any] = {}
     models: dict[str, dict[str, Any]] = {}  # settings for one of its models, on top of those
+    data: dict[str, str] = {}  # a data set -> the one in its place, where it is not the scale's own stand-in
     without: list[Name] = []  # tables and figures that the scale cannot make
     by_name: list[Name] = []  # tables whose companions are made only where they are asked for by name
     companions: bool | None = None  # null: as the scale
