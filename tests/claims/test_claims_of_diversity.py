@@ -21,9 +21,9 @@ def frame(policy: str, values) -> pd.DataFrame:
 
 def contrast(pairs) -> ContrastSpec:
     def term(arm: str, weight: float) -> dict:
-        rates = [{"learning_rate": None, "policies": [f"{arm}{seed}" for seed in (1, 2, 3)]}]
+        policies = [f"{arm}{seed}" for seed in (1, 2, 3)]
         head = {"weight": weight, "arm": arm, "label": arm, "k": None, "levels": None}
-        return {**head, "evaluation": "x", "rates": rates}
+        return {**head, "evaluation": "x", "learning_rate": None, "policies": policies}
 
     terms = [term(*pair) for pair in pairs]
     (one,) = plain().contrasts

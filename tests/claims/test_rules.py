@@ -37,7 +37,6 @@ from rlvr.claims.verdicts import (
     together,
     verdict_of,
 )
-from rlvr.config.layouts import Rate
 from rlvr.items.contrast import ClaimSpec, Estimate, Evidence, PublishedContrast
 from rlvr.statistics.references import Reference
 
@@ -198,11 +197,7 @@ def test_a_size_that_the_other_arm_leaves_no_room_for_is_not_judged():
 def at_rates(one: ClaimSpec, *rates: float) -> ClaimSpec:
     def change(contrast):
         terms = zip(contrast.terms, rates, strict=True)
-        return {
-            "terms": tuple(
-                t.model_copy(update={"rates": (Rate(learning_rate=r, policies=t.policies),)}) for t, r in terms
-            )
-        }
+        return {"terms": tuple(term.model_copy(update={"learning_rate": rate}) for term, rate in terms)}
 
     return each_contrast(one, change)
 

@@ -108,7 +108,7 @@ def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):
     edit(copy, ACE, "values: [0.0, 0.1, 0.5, 1.0, 2.0, 5.0]", "values: [0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0]")
     after = make_plan(copy, "paper", ["ace"]).runs
     new = set(after) - set(before)
-    assert set(before) < set(after) and len(new) == 5 * 4, "five seeds, four learning rates"
+    assert set(before) < set(after) and len(new) == 5, "five seeds"
     assert all("alpha3.0" in run for run in new)
 
 

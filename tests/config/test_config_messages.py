@@ -197,8 +197,8 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
          r"no such file: config/papers/ace/reference/table9.csv"),
         ("papers/lens/paper.yaml", "matched: lr", "matched: lrs",
          r"papers/lens/paper.yaml: tables.table1.matched: unknown sweep 'lrs'.*'lr'"),
-        ("papers/agrae/paper.yaml", "    matched: lr_core", "    compare_with: null\n    matched: lr_core",
-         r"tables.core.matched: needs compare_with"),
+        ("papers/agrae/paper.yaml", "    matched: lr", "    compare_with: null\n    matched: lr",
+         r"matched: needs compare_with"),
         ("papers/fade/paper.yaml", "times: {rl.learning_rate: 0.242}", "times: {rl.lerning_rate: 0.242}",
          r"arms.grpo.times: no such setting: 'rl.lerning_rate'; did you mean"),
     ],
@@ -238,8 +238,8 @@ def test_a_checkpoint_is_not_picked_on_the_test_set(copy):
     refused(copy, message, "ace")
 
 
-def test_a_sweep_for_matched_effort_is_over_a_row(copy):
+def test_a_sweep_for_equal_pass_1_is_over_the_baseline(copy):
     other = "sweeps:\n  other: {like: [dr_grpo], times: rl.learning_rate, values: [1.0, 2.0]}\n"
     edit(copy, ACE, "sweeps:\n", other)
     edit(copy, ACE, "    matched: lr\n", "    matched: other\n")
-    refused(copy, r"tables.table1.matched: the sweep 'other' is over no arm of the table's rows", "ace")
+    refused(copy, r"tables.table1.matched: the sweep 'other' is not over grpo, the baseline \(compare_with\)", "ace")

@@ -17,8 +17,9 @@ def probes(*counts: list[int]) -> dict:
 
 # pass@1 and pass@2 of 4 problems: (c1 + 2 c2) / 8 and (c1 + c2) / 4.
 START, HALF, ALL = [2, 2, 0], [1, 2, 1], [0, 0, 4]  # 1/4 and 1/2; 1/2 and 3/4; 1 and 1
-RUNS = RunRows({f"grpo{s}": probes(START, HALF) for s in (1, 2)} | {f"other{s}": probes(START, ALL) for s in (1, 2)})
-RUNS |= {f"low{s}": probes(START, START) for s in (1, 2)}
+RUNS = RunRows({f"grpo{s}": probes(START, HALF, ALL) for s in (1, 2)})
+RUNS |= {f"other{s}": probes(START, [2, 0, 2]) for s in (1, 2)}  # 1/2 and 1/2
+RUNS |= {f"low{s}": probes(START, [3, 1, 0]) for s in (1, 2)}  # 1/8
 LAYOUT = typed(
     FrontierLayout,
     k=2,
@@ -30,16 +31,17 @@ LAYOUT = typed(
 )
 
 
-def test_methods_are_compared_at_the_baselines_last_pass_1_by_hand():
+def test_methods_are_compared_with_the_baselines_line_at_their_last_pass_1_by_hand():
     frame = statistics(LAYOUT, RUNS)
     curve = frame[(frame["arm"] == "grpo") & (frame["measure"] == PASS)].set_index(["step", "k"])["value"]
-    assert curve.to_dict() == pytest.approx({(0, 1): 25, (0, 2): 50, (10, 1): 50, (10, 2): 75})
+    values = {(0, 1): 25, (0, 2): 50, (10, 1): 50, (10, 2): 75, (20, 1): 100, (20, 2): 100}
+    assert curve.to_dict() == pytest.approx(values)
     (gain,) = frame[frame["measure"] == GAIN].to_dict("records")
-    # From (1/4, 1/2) to (1, 1), pass@1 is 1/2 after a third of the way, where pass@2 is 2/3: 1/12 below the baseline.
-    assert gain["arm"] == "other" and gain["step"] == pytest.approx(10 / 3) and gain["seeds"] == 2
-    assert (gain["value"], gain["value_low"]) == (pytest.approx(-100 / 12), pytest.approx(-100 / 12)), "equal seeds"
+    # The baseline has a pass@1 of 1/2 at step 10, and there a pass@2 of 3/4.
+    assert gain["arm"] == "other" and gain["step"] == pytest.approx(10) and gain["seeds"] == 2
+    assert (gain["value"], gain["value_low"]) == (pytest.approx(-25), pytest.approx(-25)), "equal seeds"
     labels = [line.get_label() for line in draw(LAYOUT, [frame]).axes[0].get_lines()]
-    assert "a-other −8.3 [−8.3, −8.3]" in labels and "a-low" in labels, "never at that pass@1, so without a number"
+    assert "a-other −25.0 [−25.0, −25.0]" in labels and "a-low" in labels, "below the line, so without a number"
 
 
 def test_it_is_planned_in_three_papers_and_refused_without_its_baseline():

@@ -23,25 +23,27 @@ def laptop():
     return make_plan(ROOT, "laptop", ["ace", "lens", "agrae"])
 
 
-def test_a_table_at_equal_pass_1_has_the_arms_of_the_sweep_at_each_of_its_rates(laptop):
+def test_a_table_at_equal_pass_1_has_the_baseline_at_each_of_its_rates(laptop):
     made = laptop.papers["agrae"]
     matched, plain = made.tables["core_matched"], made.tables["core"]
-    assert [cell.row.arm for cell in matched.cells] == ["base", "grpo", "w_reinforce", "a_grae", "negative_dominant"]
     assert matched.content.title == f"{plain.content.title}, at equal pass@1"
-    base = matched.cells[0]
-    for cell in matched.cells[1:]:
-        own = next(other for other in plain.cells if other.row.arm == cell.row.arm)
-        assert [rate for rate, _ in cell.rates] == pytest.approx([0, 0.875e-5, 2.5e-5, 5e-5])
-        assert dict(cell.rates)[own.learning_rate] == own.policies == cell.policies, "times 1 is the arm itself"
-        assert cell.rates[0] == (0.0, base.policies), "a curve begins with the base policy"
-        assert len(cell.candidates()) == 4 * 8
-    assert not base.rates
-    layout = layout_of(laptop, "agrae", "core_matched")
-    assert [len(cell.rates) for cell in layout.cells] == [0, 4, 4, 4, 4]
+    assert [(cell.row, cell.policies) for cell in matched.cells] == [(cell.row, cell.policies) for cell in plain.cells]
+    (baseline,) = (cell for cell in matched.cells if cell.rates)
+    assert baseline.row.arm == "grpo" and baseline.learning_rate is not None
+    grid = [baseline.learning_rate * times for times in (0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5)]
+    assert [rate for rate, _ in baseline.rates] == pytest.approx(grid, rel=1e-3)
+    assert dict(baseline.rates)[baseline.learning_rate] == baseline.policies, "times 1 is the arm itself"
+    assert len(baseline.candidates()) == 7 * 8
     assert not any(cell.rates for cell in layout_of(laptop, "agrae", "core").cells)
     (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
     assert set(entry["manifests"]) == set(matched.policies())
+
+
+@pytest.mark.parametrize("paper", ["ace", "lens", "agrae", "fade", "pacs", "methods"])
+def test_controls_at_0_8_and_0_9_times_the_rate_are_on_no_curve(paper):
+    sweeps = make_plan(ROOT, "laptop", [paper]).papers[paper].paper.sweeps
+    assert not {0.8, 0.9} & set(sweeps["lr"].values)
 
 
 def test_a_frontier_goes_from_the_smallest_k_to_the_largest_that_the_scale_has(laptop):
@@ -123,19 +125,11 @@ def test_the_scale_full_short_is_a_part_of_full_laptop_and_holds_the_short_one()
         assert missing and all(full.papers[paper].item(name).companion_of for name in missing)
 
 
-def test_a_scale_may_have_a_part_of_what_stands_at_equal_pass_1(laptop):
-    """The core's methods keep every seed and rate, others have the first seeds and some rates, of one family."""
+def test_a_scale_may_have_one_family_at_equal_pass_1():
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
-    table = full.papers["ace"].tables["table1_matched"]
-    assert {cell.model for cell in table.cells} == {"qwen2.5-math-7b"}
-    sizes = {cell.row.arm: (len(cell.policies), len(cell.rates)) for cell in table.cells}
-    core = dict.fromkeys(["grpo", "dapo", "ace_grpo", "ace_dapo", "ace_grpo_sum"], (8, 5))
-    assert sizes == {"base": (8, 0), **core, "ace_dapo_sum": (4, 4)}
-    assert [seed for _, seed in table.cells[-1].policies] == [1, 2, 3, 4]
-    plain = full.papers["ace"].tables["table1"]
-    assert {len(cell.policies) for cell in plain.cells} == {8} and len({cell.model for cell in plain.cells}) == 3
-    figures = full.papers["ace"].figures
-    assert [figures[f"{name}_frontier"].content.seeds for name in ("core", "table1")] == [None, 4]
+    table, plain = (full.papers["ace"].tables[name] for name in ("table1_matched", "table1"))
+    assert {cell.model for cell in table.cells} == {"qwen2.5-math-7b"} and len({c.model for c in plain.cells}) == 3
+    assert {len(cell.policies) for cell in (*plain.cells, *table.cells)} == {8}
     families = {name: table.content.models for name, table in full.papers["lens"].tables.items() if "matched" in name}
     assert families["table1_matched"] == ["qwen2.5-3b"] and families["table2_matched"] == ["llama-3.1-8b-instruct"]
     for claim in layout_of_claims(full, "agrae"):
@@ -143,13 +137,13 @@ def test_a_scale_may_have_a_part_of_what_stands_at_equal_pass_1(laptop):
             run = [part for part in claim.contrasts if part.terms]
             assert bool(run) == (not claim.claim.startswith("llama_")), "another family is planned, and not run"
             for part in run:
-                at = {len(part.at), *(len(rate.policies) for term in part.terms for rate in term.rates)}
-                assert at in ({8}, {4}), "paired by seed"
+                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {8}, "paired by seed"
 
 
-def test_a_part_without_rates_or_of_an_unknown_model_is_refused(copy):
-    write(copy, "mine", like="smoke", about="", matched={"rates": [0.3]})
-    refused(copy, r"sweep 'lr' has none of the learning rates 0.3 \(matched of scale/mine", "ace", scale="mine")
+def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
+    write(copy, "mine", like="smoke", about="", matched={"rates": [0.5, 1.0]})
+    message = r"a curve needs 3 learning rates of the sweep 'lr', and has 0.5, 1 at the scale mine \(matched.rates\)"
+    refused(copy, message, "ace", scale="mine")
     write(copy, "mine", like="smoke", about="", matched={"models": ["qwen2.5-math-7"]})
     refused(copy, r"mine.yaml: matched.models: .*did you mean 'qwen2.5-math-7b'", "ace", scale="mine")
 
@@ -357,12 +351,12 @@ def test_the_laptops_pilot_has_other_chains_and_the_same_runs():
     assert families >= {("operator_chain", None), ("operator_chain", "operand"), ("operator_chain", "first")}
 
 
-def test_equal_pass_1_at_the_pretrained_scale_takes_twice_the_rate_too():
-    """From the base policy, the papers' rate and twice that; the core's runs are among its own."""
+def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
+    """As few as a curve can have; the core's runs are among its own, and the baseline's at two more rates."""
     plan = make_plan(ROOT, "pretrained", ["ace"])
     made = plan.papers["ace"]
     own = plan.runs[made.tables["core"].policies()[-1]].rl.learning_rate
-    for cell in made.tables["core_matched"].cells[1:]:
-        assert [rate for rate, _ in cell.rates] == pytest.approx([0, own, 2 * own])
+    (baseline,) = (cell for cell in made.tables["core_matched"].cells if cell.rates)
+    assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.5 * own])
     core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
-    assert core < matched and len(plan.runs.keys() & core) == 15
+    assert core < matched and len(plan.runs.keys() & core) == 15 and len(matched - core) == 2 * 3

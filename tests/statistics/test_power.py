@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 from support.scores_by_hand import scores
 
+from rlvr.statistics.frontier import Knot, OnCurve, at_pass_1
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.power import Components, components, power_at, seeds_needed, smallest_difference
 
@@ -114,28 +115,28 @@ def test_the_command_reads_scores(tmp_path):
 
 @pytest.mark.broad
 def test_the_command_compares_at_equal_pass_1(tmp_path):
-    """The left method's runs at its rates are the right's with a shift, so its curve passes the right's pass@1."""
-    made = {"0": [[1, 0, 1, 0], [1, 1, 0, 0]], "1e-5": [[4, 3, 4, 2], [4, 4, 3, 1]]}
-    made["right"] = [[3, 1, 3, 1], [2, 3, 2, 0]]
-    options = []
+    """With the numbers of a table at equal pass@1, whose baseline is the left method."""
+    made = {"1e-5": [[1, 0, 1, 0], [1, 1, 0, 0]], "4e-5": [[2, 1, 3, 1], [2, 3, 2, 1]]}
+    made |= {"9e-5": [[4, 3, 4, 2], [4, 4, 3, 1]], "right": [[3, 1, 3, 1], [2, 3, 2, 0]]}
+    options, knots = [], []
     for name, runs in made.items():
         for path in written_to(tmp_path, name, runs):
             options += ["--right", path] if name == "right" else ["--left-rate", f"{name}={path}"]
-    done = run_module("rlvr", "power", *options, "--k", "2", "--seeds", "2", "--problems", "4")
-    row = json.loads(done.stdout)
-    low, high, right = (np.array(made[name]) for name in ("0", "1e-5", "right"))
 
     def pass_2(correct):  # of four samples
         return 1 - (4 - correct) * (3 - correct) / 12
 
-    w = (right.mean() - low.mean()) / (high.mean() - low.mean())
-    slope = (pass_2(high).mean() - pass_2(low).mean()) / (high.mean() - low.mean())
-    left = (1 - w) * pass_2(low) + w * pass_2(high) + slope * (right - (1 - w) * low - w * high)
-    of = components(100 * (left - pass_2(right)))
+    done = run_module("rlvr", "power", *options, "--k", "2", "--seeds", "2", "--problems", "4")
+    row, right = json.loads(done.stdout), np.array(made.pop("right"))
+    for rate, runs in made.items():
+        knots.append(Knot(float(rate), np.array(runs) / 4, pass_2(np.array(runs))))
+    left = at_pass_1(knots, right / 4)
+    assert isinstance(left, OnCurve)
+    of = components(100 * (left.score_SN - pass_2(right)))
     assert row["sd_problems"] == pytest.approx(of.problems**0.5, abs=1e-3)
     assert row["smallest_difference"] == pytest.approx(smallest_difference(of, 2, 4, power=0.8, level=0.05), abs=1e-3)
     short = run_module("rlvr", "power", *options[:4], *options[-4:], check=False)
-    assert "the left method's rates have a pass@1 of 12.5 %, and the right one's is 46.9 %" in short.stderr
+    assert "the baseline has 1 other learning rates, and 3 are needed" in short.stderr
 
 
 @pytest.mark.broad

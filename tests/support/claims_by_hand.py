@@ -7,7 +7,6 @@ import pandas as pd
 
 from rlvr.claims.contrasts import PAPER, layout
 from rlvr.claims.evaluate import evaluate
-from rlvr.config.layouts import Rate
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan
 from rlvr.config.schema.items import Claim, Row
 from rlvr.config.schema.models_and_data import About
@@ -102,10 +101,9 @@ def plain(
     """The layout of left − right at each k."""
 
     def term(weight, arm, k):
-        rates = [
-            {"learning_rate": None, "policies": [f"{arm}{s}" for s in range(1, (seeds if arm != "base" else 1) + 1)]}
-        ]
-        return {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x", "rates": rates}
+        policies = [f"{arm}{s}" for s in range(1, (seeds if arm != "base" else 1) + 1)]
+        head = {"weight": weight, "arm": arm, "label": arm, "k": k, "levels": None, "evaluation": "x"}
+        return {**head, "learning_rate": None, "policies": policies}
 
     content = {
         **{"paper": "p", "short": "P", "claim": "c", "says": "S", "place": "P", "of": "paper", "over": "t"},
@@ -139,8 +137,7 @@ def each_contrast(one: ClaimSpec, change) -> ClaimSpec:
 
 def of_policies(term: TermSpec, *policies: str, **changes) -> TermSpec:
     """The term with these policies at one learning rate."""
-    rates = (Rate(learning_rate=None, policies=policies),)
-    return term.model_copy(update={"rates": rates, **changes})
+    return term.model_copy(update={"policies": policies, **changes})
 
 
 def values(scores, arm: str, k: int, seeds: int) -> np.ndarray:

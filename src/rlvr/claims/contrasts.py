@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import MEASURES, PROBE, curve
-from rlvr.config.plan import Cell, Item, PaperPlan, Plan, asked_for
+from rlvr.config.plan import Cell, Item, PaperPlan, Plan, Policies, asked_for
 from rlvr.config.schema.items import Claim
 from rlvr.items import kind_of
 from rlvr.items.contrast import (
@@ -22,6 +22,7 @@ from rlvr.items.contrast import (
     Term,
     TermSpec,
 )
+from rlvr.statistics.frontier import LEAST
 
 PAPER, EQUAL = "paper's setting", "equal pass@1"
 # Keys of a claim that only some kinds of tables and figures can read (`ClaimKind.reads`).
@@ -40,7 +41,6 @@ OF_CLAIM = (
     "own_models",
 )
 QUARTER = 0.25  # of a claimed effect: a smaller difference has no practical size
-LEAST = 3  # points of a curve at equal pass@1: the base policy and two learning rates
 
 
 def check_all(plan: Plan, planned: PaperPlan, place: str) -> None:
@@ -169,7 +169,7 @@ def _once(parts: list[ContrastSpec]) -> list[ContrastSpec]:
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Callable[[ContrastSpec], ContrastSpec]:
     """A function that keeps the terms of a contrast if the runs and scores of some items, or of this scale, suffice.
 
-    At equal pass@1 a term keeps the points of its curve that are there, three at least, or there are no terms.
+    At equal pass@1 the curve keeps the rates that are there, LEAST at least, or there are no terms.
     """
     planned = plan.papers[paper]
     planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
@@ -180,19 +180,17 @@ def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Callable[[Con
         return set(policies) <= runs if evaluation is None else {(p, evaluation) for p in policies} <= pairs
 
     def within_reach(contrast: ContrastSpec) -> ContrastSpec:
-        terms = []
-        for term in contrast.terms:
-            rates = tuple(rate for rate in term.rates if there(rate.policies, term.evaluation))
-            if len(rates) < min(LEAST, len(term.rates)) or not there(contrast.at, term.evaluation):
-                return contrast.model_copy(update={"terms": ()})
-            terms.append(term.model_copy(update={"rates": rates}))
-        return contrast.model_copy(update={"terms": tuple(terms)})
+        evaluations = {term.evaluation for term in contrast.terms}
+        curve = tuple(rate for rate in contrast.curve if all(there(rate.policies, on) for on in evaluations))
+        enough = len(curve) >= min(LEAST, len(contrast.curve))
+        complete = enough and all(there(term.policies, term.evaluation) for term in contrast.terms)
+        return contrast.model_copy(update={"curve": curve} if complete else {"curve": (), "terms": ()})
 
     return within_reach
 
 
 def _matched(planned: PaperPlan, item: Item) -> Item | None:
-    """The companion of a table that shows its arms at equal pass@1."""
+    """The companion of a table that compares its arms at equal pass@1."""
     companions = (table for table in planned.tables.values() if table.companion_of == item.name)
     return next((table for table in companions if any(cell.rates for cell in table.cells)), None)
 
@@ -200,29 +198,34 @@ def _matched(planned: PaperPlan, item: Item) -> Item | None:
 def _at_equal_pass_1(every: list[Contrast], claim: Claim, matched: Item) -> list[Contrast]:
     """The contrasts with a meaning at equal pass@1.
 
-    The base policy stands at no other pass@1 than its own, at k = 1 all methods are equal, and a crossing joins two k.
+    They are of differences between methods at a k above 1: there each is compared with the baseline's curve. The base
+    policy is no method, and a crossing joins two k.
     """
-    swept = {cell.row.arm for cell in matched.cells if cell.rates}
+    arms = {cell.row.arm for cell in matched.cells} - {"base"}
     return [
         contrast
         for contrast in (every if claim.predicate != "crossing" else [])
-        if any(term.k != 1 for term in contrast.terms) and {term.arm for term in contrast.terms} <= swept
+        if any(term.k != 1 for term in contrast.terms) and {term.arm for term in contrast.terms} <= arms
+        if _between_methods(contrast)
     ]
+
+
+def _between_methods(contrast: Contrast) -> bool:
+    """Whether the weights at each k, level and benchmark are of differences."""
+    totals: dict[tuple, float] = defaultdict(float)
+    for term in contrast.terms:
+        totals[term.k, term.hard, term.benchmark] += term.weight
+    return all(abs(total) < 1e-9 for total in totals.values())
 
 
 def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source: Item) -> ContrastSpec:
     """A contrast with its policies and evaluations; no terms where an arm has no cell.
 
-    `source` has the cells: the item, or its companion at equal pass@1. There `at` are the baseline's policies, and
-    each term has the seeds that all of them have.
+    `source` has the cells: the item, or its companion at equal pass@1, whose baseline has a curve.
     """
     cells = {cell.row.arm: cell for cell in source.cells if cell.model == contrast.model}
     complete = all(term.arm in cells for term in contrast.terms)
-    seeds, at, at_label = None, (), ""
-    if source is not item and complete:
-        baseline = cells[source.content.compare_with]  # type: ignore[attr-defined]
-        seeds = min(len(cell.policies) for cell in [baseline, *(cells[term.arm] for term in contrast.terms)])
-        at, at_label = tuple(policy for policy, _ in baseline.policies[:seeds]), baseline.row.label
+    on_curve = next((cell for cell in cells.values() if cell.rates), None) if source is not item and complete else None
     found = {term: _evaluation(plan, item, contrast, term) for term in contrast.terms}
     sets = dict.fromkeys(plan.evaluations[name].data.name for name, _ in found.values() if name is not None)
     hard = getattr(item.content, "hard_levels", False)
@@ -234,7 +237,8 @@ def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source:
             k=term.k,
             levels=tuple(found[term][1]) if term.hard or hard else None,
             evaluation=found[term][0],
-            rates=_rates(cells[term.arm], seeds),
+            learning_rate=cells[term.arm].learning_rate,
+            policies=_names(cells[term.arm].policies),
         )
         for term in (contrast.terms if complete else ())
     ]
@@ -244,8 +248,8 @@ def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source:
         stand_in=plan.stand_ins.get(contrast.model, contrast.model),
         benchmark=contrast.benchmark,
         data=", ".join(sets) or _of_training(plan, claim, contrast, cells),
-        at=at,
-        at_label=at_label,
+        baseline=on_curve.row.arm if on_curve else "",
+        curve=tuple(Rate(learning_rate=r, policies=_names(of)) for r, of in (on_curve.rates if on_curve else ())),
         of_rates=_of_rates(plan, [cells[term.arm] for term in contrast.terms] if complete else []),
         terms=tuple(terms),
     )
@@ -330,12 +334,8 @@ def _of_training(plan: Plan, claim: Claim, contrast: Contrast, cells: dict[str, 
     return ", ".join(dict.fromkeys((run.validation if probed else run.data).name for run in runs)) or None
 
 
-def _rates(cell: Cell, seeds: int | None) -> tuple[Rate, ...]:
-    """The policies at each learning rate, of the first seeds; one rate at the paper's setting."""
-    rates = cell.rates or ((cell.learning_rate, cell.policies),)
-    return tuple(
-        Rate(learning_rate=rate, policies=tuple(policy for policy, _ in pairs[:seeds])) for rate, pairs in rates
-    )
+def _names(policies: Policies) -> tuple[str, ...]:
+    return tuple(policy for policy, _ in policies)
 
 
 Pairs = dict[tuple[str, str], None]  # (policy, evaluation)
@@ -365,8 +365,9 @@ def needs(claims: Sequence[ClaimSpec]) -> Needs:
     found = Needs()
     for claim in claims:
         pairs = found.scores if claim.evidence == "scores" else found.diversity
-        for term in (term for contrast in claim.contrasts for term in contrast.terms):
-            for policy in (policy for rate in term.rates for policy in rate.policies):
+        both = ((term, (term, *one.curve)) for one in claim.contrasts for term in one.terms)
+        for term, parts in both:
+            for policy in (policy for part in parts for policy in part.policies):
                 if term.evaluation is None:
                     found.rows[claim.rows][policy] = None
                 else:

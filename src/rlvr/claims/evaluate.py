@@ -101,14 +101,12 @@ def evaluate(claim: ClaimSpec, inputs: Evidence, reference: Reference | None = N
         if claim.own_models and contrast.stand_in != contrast.model:
             estimate = NotComparable("a level of the paper's own models and data")
         others = [next(estimates) for estimates in by_variant]
-        policies = dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies)
-        row["policies"] = " ".join(policies)
+        row["policies"] = " ".join(contrast.policies)
         if isinstance(estimate, NotComparable):
             rows.append({**row, "verdict": NOT_COMPARABLE, "reason": estimate.reason})
             continue
         numbers = {"estimate": estimate.value, **{name: getattr(estimate, name) for name in ESTIMATED}}
-        single = [(term.label, term.rates[0].learning_rate) for term in terms if len(term.rates) == 1]
-        rates = dict.fromkeys(f"{label} {rate:.2g}" for label, rate in single if rate is not None)
+        rates = dict.fromkeys(f"{t.label} {t.learning_rate:.2g}" for t in terms if t.learning_rate is not None)
         verdicts = [
             verdict_of(one.of_several if claim.at_least else one, rule)
             for one in (estimate, *others)
@@ -143,12 +141,11 @@ def _at_other_rates(contrast: ContrastSpec) -> bool:
 
     A paper may set each method's rate so that eta max|A| is equal. AdamW divides by the gradient's size, so that the
     rate sets the size of a step. On a paper's own models a claim is of the paper's own rates, and arms that differ in
-    nothing else are there to compare rates.
+    nothing else are there to compare rates. At equal pass@1 the size of steps is taken out.
     """
-    rates = [rate.learning_rate for term in contrast.terms for rate in term.rates if len(term.rates) == 1]
-    known = [rate for rate in rates if rate is not None]
+    known = [term.learning_rate for term in contrast.terms if term.learning_rate is not None]
     compared = contrast.stand_in != contrast.model and len({term.weight > 0 for term in contrast.terms}) > 1
-    compared = compared and not contrast.of_rates
+    compared = compared and not contrast.of_rates and not contrast.curve
     return compared and bool(known) and max(known) > FACTOR * min(known)
 
 

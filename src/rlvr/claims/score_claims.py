@@ -3,8 +3,8 @@
 Dimensions: S training seeds, C units of sampling (problems, or their clusters).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -29,7 +29,7 @@ from rlvr.items.contrast import (
     TermSpec,
 )
 from rlvr.statistics.aggregate import RunsAndProblemsByBenchmark, mean
-from rlvr.statistics.frontier import on_curve
+from rlvr.statistics.frontier import OnCurve, OutOfReach, on_curve
 from rlvr.statistics.intervals import linearised
 from rlvr.statistics.joint import ScoreCell
 from rlvr.statistics.scores import Matrix, Measure, Scores, blind, matrix, pass_at, problems_of, units_of
@@ -109,10 +109,23 @@ def _of_scores(claim: Claim, item: Item, ks: list[int]) -> Iterator[tuple[str, t
             yield f"{text} @{k}", terms
 
 
+@dataclass(frozen=True)
+class Part:
+    """A summand with its scores (S, C)."""
+
+    weight: float
+    scores_SC: Matrix
+
+    @property
+    def mean(self) -> float:
+        return PERCENT * float(self.scores_SC.mean())
+
+
 def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence) -> list[Estimate | NotComparable]:
     """Weighted sums of pass@k with the intervals of tables, where a blind guesser scores little at every k.
 
-    A contrast with a baseline (`at`) is at equal pass@1: each term stands where its curve has the baseline's pass@1.
+    A contrast with a curve is at equal pass@1: each term counts against the baseline's curve at its own pass@1, and
+    the baseline's own term is zero.
     """
     return estimated([_found(contrast, claim, inputs) for contrast in contrasts], claim)
 
@@ -120,24 +133,23 @@ def estimates(contrasts: list[ContrastSpec], claim: ClaimSpec, inputs: Evidence)
 def _found(contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence) -> Found | NotComparable:
     terms = contrast.terms
     evaluations = list(dict.fromkeys(term.on for term in terms))
-    parts, means, by_arm, problems = [], [], {}, 0
+    sums, parts, by_arm, problems = [], [], {}, 0
     for evaluation in evaluations:
         on_it = [term for term in terms if term.evaluation == evaluation]
-        found = _scores(on_it, evaluation, contrast, claim, inputs)
+        found = _parts(on_it, evaluation, contrast, claim, inputs)
         if isinstance(found, NotComparable):
             return found
-        scores, asked = found
-        parts.append(np.sum([term.weight * scores_SC for term, scores_SC in scores], axis=0))
-        means += [(term.weight, PERCENT * float(scores_SC.mean())) for term, scores_SC in scores]
-        for term, scores_SC in scores:
-            own = [scores_SC] if contrast.at else _counts(term, evaluation, contrast.seeds, inputs.scores)
-            by_arm.setdefault(term.arm, []).extend(own)
+        of_it, asked = found
+        sums.append(np.sum([part.weight * part.scores_SC for part in of_it], axis=0))
+        parts += of_it
+        for term in on_it:
+            by_arm.setdefault(term.arm, []).extend(_counts(term, evaluation, contrast.seeds, inputs.scores))
         problems += asked
-    sum_SC = over_benchmarks(parts, claim.statistics.confidence)
+    sum_SC = over_benchmarks(sums, claim.statistics.confidence)
     cell = ScoreCell(PERCENT * sum_SC, contrast.model, " ".join(evaluations))
-    lowest, highest = (sum(end(PERCENT * term.weight, 0.0) for term in terms) for end in (min, max))
-    room = sum(weight * (PERCENT if weight > 0 else score) for weight, score in means)
-    at_bound = _at_bound([score for _, score in means], max(claim.margin, ROUNDED))
+    lowest, highest = (sum(end(PERCENT * part.weight, 0.0) for part in parts) for end in (min, max))
+    room = sum(part.weight * (PERCENT if part.weight > 0 else part.mean) for part in parts)
+    at_bound = _at_bound([part.mean for part in parts], max(claim.margin, ROUNDED))
     alike = len({len(of_arm) for of_arm in by_arm.values()}) == 1 and identical(by_arm)
     return Found(cell, contrast.seeds, problems, UNIT, (lowest, highest), room, at_bound, alike)
 
@@ -156,11 +168,11 @@ def _at_bound(scores: list[float], margin: float) -> str:
     return ""
 
 
-def _scores(
+def _parts(
     terms: Sequence[TermSpec], evaluation: str, contrast: ContrastSpec, claim: ClaimSpec, inputs: Evidence
-) -> tuple[list[tuple[TermSpec, Matrix]], int] | NotComparable:
-    """Each term with its scores (S, C) on one benchmark, and the number of problems."""
-    policies = list(dict.fromkeys(policy for term in terms for rate in term.rates for policy in rate.policies))
+) -> tuple[list[Part], int] | NotComparable:
+    """The summands on one benchmark, and the number of problems."""
+    policies = list(dict.fromkeys(policy for each in (*terms, *contrast.curve) for policy in each.policies))
     frames = [inputs.scores[policy, evaluation] for policy in policies]
     inputs.once(("problems", evaluation, *policies), lambda: problems_of(frames, policies))
     first = frames[0]
@@ -169,13 +181,17 @@ def _scores(
     refused = _guessed(asked, max(term.at_k for term in terms), claim.statistics)
     if refused:
         return refused
-    shape, scores = (contrast.seeds, int(units_of(first).max()) + 1), []
+    shape, parts = (contrast.seeds, int(units_of(first).max()) + 1), []
     for term in terms:
-        scores_SC = _scores_of(term, contrast.at, inputs)
-        if scores_SC is None:
-            return NotComparable(f"no learning rate of {term.label} has the pass@1 of {contrast.at_label}")
-        scores.append((term, np.broadcast_to(scores_SC, shape)))
-    return scores, len(first)
+        if contrast.curve and term.arm == contrast.baseline:
+            continue
+        parts.append(Part(term.weight, np.broadcast_to(_scores_of(term, term.policies, term.at_k, inputs), shape)))
+        if contrast.curve:
+            against = _on_curve(term, contrast, inputs)
+            if isinstance(against, OutOfReach):
+                return NotComparable(f"{term.label}: {against.reason}")
+            parts.append(Part(-term.weight, against.score_SN))
+    return parts, len(first)
 
 
 def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
@@ -186,21 +202,23 @@ def over_benchmarks(parts: list[Matrix], confidence: float) -> Matrix:
     return by_benchmark.linearised(mean, [len(parts) * part for part in parts])
 
 
-def _scores_of(term: TermSpec, at: Sequence[str], inputs: Evidence) -> Matrix | None:
-    """pass@k (S, C) of a term, at the pass@1 of the policies `at` if there are any; None where it is out of reach."""
+def _scores_of(term: TermSpec, policies: Sequence[str], k: int, inputs: Evidence) -> Matrix:
+    """pass@k (S, C) of policies on the benchmark and the levels of a term."""
 
-    def made(policies: Sequence[str], k: int) -> Matrix:
+    def made() -> Matrix:
         frames = [inputs.scores[policy, term.on] for policy in policies]
         return linearised(matrix(frames, _pass_at(k, term.levels)))
 
-    def of(policies: Sequence[str], k: int) -> Matrix:
-        key = ("pass@k", tuple(policies), term.on, k, term.levels)
-        return inputs.once(key, lambda: made(policies, k))
+    return inputs.once(("pass@k", tuple(policies), term.on, k, term.levels), made)
 
-    if not at:
-        return of(term.policies, term.at_k)
-    found = on_curve(term.rates, at, lambda policies: of(policies, 1), lambda policies: of(policies, term.at_k))
-    return None if found is None else found.score_SN
+
+def _on_curve(term: TermSpec, contrast: ContrastSpec, inputs: Evidence) -> OnCurve | OutOfReach:
+    """The baseline's pass@k at the pass@1 of a term."""
+
+    def of(k: int) -> Callable[[Sequence[str]], Matrix]:
+        return lambda policies: _scores_of(term, policies, k, inputs)
+
+    return on_curve(contrast.curve, term.policies, of(1), of(term.at_k))
 
 
 def _guessed(frame: pd.DataFrame, k: int, settings: Statistics) -> NotComparable | None:

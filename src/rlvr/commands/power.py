@@ -26,8 +26,7 @@ def power(
         list[str] | None,
         typer.Option(
             metavar="RATE=FILE",
-            help="Instead of --left: its runs at several learning rates (0: its base policies), to compare the methods "
-            "where they have equal pass@1.",
+            help="Instead of --left: its runs at three learning rates or more, to compare the methods at equal pass@1.",
         ),
     ] = None,
     k: Annotated[int, typer.Option("--k", help="The k of pass@k.", min=1)] = 1,
@@ -45,7 +44,7 @@ def power(
     rest. Out: {"seeds": 8, "problems": 150, "smallest_difference": 1.7, "power": 0.9, "seeds_needed": 6, ...}: the
     difference found with a power of 80 % by a two-sided test at 5 %, the power at `--difference`, and the fewest seeds
     that find it with 80 % on so many problems (null: 1,000 are too few). With `--left-rate` the difference is that at
-    the right method's pass@1, by interpolation between two rates (`rlvr.statistics.frontier`).
+    the right method's pass@1, on the left one's curve (`rlvr.statistics.frontier`).
 
     Example: rlvr power --left a1.csv --left a2.csv --right b1.csv --right b2.csv
     """
@@ -105,7 +104,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[Path], k: int) -> Matrix:
     """Differences in pass@k (S, N) of the left and the right method, with a curve at the right one's pass@1."""
-    from rlvr.statistics.frontier import Point, at_pass_1
+    from rlvr.statistics.frontier import Knot, OutOfReach, at_pass_1
     from rlvr.statistics.scores import matrix, pass_at, problems_of, read
 
     paths = [*left, *(path for files in curve.values() for path in files), *right]
@@ -117,12 +116,10 @@ def _differences(left: list[Path], curve: dict[float, list[Path]], right: list[P
 
     if not curve:
         return scores(left, k) - scores(right, k)
-    points = [Point(rate, scores(files, 1), scores(files, k)) for rate, files in sorted(curve.items())]
-    found = at_pass_1(points, scores(right, 1))
-    if found is None:
-        reached = ", ".join(f"{PERCENT * point.pass_1_SN.mean():.1f}" for point in points)
-        asked = PERCENT * scores(right, 1).mean()
-        raise ValueError(f"the left method's rates have a pass@1 of {reached} %, and the right one's is {asked:.1f} %")
+    knots = [Knot(rate, scores(files, 1), scores(files, k)) for rate, files in sorted(curve.items())]
+    found = at_pass_1(knots, scores(right, 1))
+    if isinstance(found, OutOfReach):
+        raise ValueError(f"no comparison at equal pass@1, with --left-rate as the baseline: {found.reason}")
     return found.score_SN - scores(right, k)
 
 

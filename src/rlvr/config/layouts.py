@@ -37,7 +37,7 @@ class Layout(Spec):
 
 
 class CellLayout(Spec):
-    """A model (or those with the same runs) and an arm, with its policies; at equal pass@1 those at each rate too."""
+    """A model (or those with the same runs) and an arm, with its policies; a baseline's `rates` are its curve."""
 
     model: str
     stand_in: str

@@ -39,11 +39,11 @@ class Cell:
     row: Row
     policies: Policies
     learning_rate: float | None = None
-    rates: tuple[tuple[float, Policies], ...] = ()  # at equal pass@1: by learning rate; the base policies at 0
+    rates: tuple[tuple[float, Policies], ...] = ()  # of the baseline at equal pass@1: its policies by learning rate
 
     def candidates(self) -> Policies:
-        """Every policy that the cell may show: its own, or at equal pass@1 those at all learning rates."""
-        return tuple(dict.fromkeys(pair for _, pairs in self.rates for pair in pairs)) or self.policies
+        """Every policy that the cell may show: its own, and of the baseline at equal pass@1 those at all its rates."""
+        return tuple(dict.fromkeys([*self.policies, *(pair for _, pairs in self.rates for pair in pairs)]))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rlvr.config.plan import Item
 from rlvr.config.schema.fields import Positive
 from rlvr.config.schema.items import ItemConfig, Row
 from rlvr.items import FIGURES, TABLE_KINDS, FigureKind
-from rlvr.items.scope import Scope
+from rlvr.items.scope import Curve, Scope
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 
@@ -44,10 +44,10 @@ class ScoredFigure(ItemConfig):
             raise ValueError(f"a figure of kind {self.kind} needs {keys}{instead}")
 
 
-def expand(name: str, config: Any, scope: Scope) -> Item:
+def expand(name: str, config: Any, scope: Scope, *, label: Callable[[str], str] | None = None) -> Item:
     """The item: one cell per model and arm, one evaluation per model and benchmark."""
     models, arms = scope.models(config.models), scope.arms(config)
-    rows = [Row(arm=arm, label=scope.label_of_curve(arm)) for arm in arms]
+    rows = [Row(arm=arm, label=(label or scope.label_of_curve)(arm)) for arm in arms]
     cells = scope.cells(models, rows, seeds=config.seeds)
     config = config.model_copy(update={"k": scope.largest(config.k)})
     evaluations = scope.evaluations(config.over(), models, config.k)
@@ -55,11 +55,11 @@ def expand(name: str, config: Any, scope: Scope) -> Item:
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
 
 
-def expand_methods(name: str, config: Any, scope: Scope) -> Item:
-    """The item of a figure that compares methods with a baseline, at `matched` also over its learning rates."""
+def expand_methods(name: str, config: Any, scope: Scope, *, curve: Curve | None = None) -> Item:
+    """The item of a figure that compares methods with a baseline, which may have a curve over its learning rates."""
     models, rows = scope.models(config.models), [Row(arm=arm, label=scope.label_with_value(arm)) for arm in config.arms]
     evaluations = scope.evaluations(config.over(), models, config.k)
-    cells = scope.cells(models, rows, matched=getattr(config, "matched", None), seeds=config.seeds)
+    cells = scope.cells(models, rows, curve=curve, seeds=config.seeds)
     return Item(FIGURES, name, config, cells, evaluations, tuple(config.over()))
 
 

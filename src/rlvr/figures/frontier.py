@@ -1,27 +1,30 @@
-"""Pass@1 against pass@(largest k), one curve per method over its learning rates."""
+"""Pass@1 against pass@(largest k): the baseline's curve over its learning rates, and each other method as a point."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from rlvr.config.plan import Item
 from rlvr.figures import _scored
 from rlvr.figures._looks import Look, looks
 from rlvr.figures._panels import SMALL, Axes, Figure, error_bars, grid, legend
+from rlvr.items.scope import Scope
 from rlvr.statistics.table_rows import UNTRAINED
 
-MANY = 12  # more curves than these have a panel each
+MANY = 12  # more methods than these have a panel each
 SPREAD: dict[str, Any] = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
-    "A method that is better, and not merely bolder or shyer in its steps, lies to the upper right of the other "
-    "methods' curves, not further along them. The larger a dot, the larger its learning rate."
+    "A method that is better, and not merely bolder or shyer in its steps, lies above the baseline's curve. The larger "
+    "a dot of the curve, the larger its learning rate."
 )
 
 
 class Config(_scored.ScoredFigure):
-    baseline: str | None = None  # of many methods: the one that the panel of each other shows too
+    baseline: str
+    knots: list[str] = Field(min_length=1)  # arms: the baseline at each learning rate
 
     @model_validator(mode="after")
     def has_all_keys(self):
@@ -29,23 +32,29 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-CAPTION = f"{_scored.CAPTION} The larger a dot, the larger its learning rate."
+CAPTION = f"{_scored.CAPTION} The larger a dot of the curve, the larger its learning rate."
 
 
 class FrontierLayout(_scored.ScoredLayout):
-    baseline: str | None = None
+    baseline: str
+    knots: tuple[str, ...]
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    """The item; a knot has the baseline's label, and an arm of a sweep its own with the value."""
+    baseline = scope.label_with_value(config.baseline)
+    labels = dict.fromkeys(config.knots, baseline)
+    return _scored.expand(name, config, scope, label=lambda arm: labels.get(arm) or scope.label_with_value(arm))
 
 
 def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
     """The figure, with intervals in both directions; of many methods a panel each.
 
-    The larger a dot, the larger its learning rate; the first panel has the legend. A base policy has no rate.
+    The larger a dot of the curve, the larger its learning rate; the first panel has the legend.
     """
     frame = frames[0][~frames[0]["arm"].isin(list(UNTRAINED))]  # whose pass rates would press the others together
-    method_of = layout.methods
-    frame = frame.assign(method=frame["arm"].map(lambda arm: method_of.get(str(arm), str(arm))))
-    many = layout.baseline is not None and frame["method"].nunique() > MANY
-    return _a_panel_each(frame, layout.baseline) if many else _together(frame, layout)
+    frame = frame.assign(method=frame["arm"].where(~frame["arm"].isin(layout.knots), layout.baseline))
+    return _a_panel_each(frame, layout.baseline) if frame["method"].nunique() > MANY else _together(frame, layout)
 
 
 def _together(frame: pd.DataFrame, layout: FrontierLayout) -> Figure:
@@ -76,22 +85,20 @@ def _together(frame: pd.DataFrame, layout: FrontierLayout) -> Figure:
     return figure
 
 
-def _a_panel_each(frame: pd.DataFrame, baseline: str | None) -> Figure:
-    """A panel per method, beside the baseline, with all others in grey."""
-    from matplotlib.collections import LineCollection
-
+def _a_panel_each(frame: pd.DataFrame, baseline: str) -> Figure:
+    """A panel per method, beside the baseline's curve, with all others in grey."""
     low_k, high_k = frame["k"].min(), frame["k"].max()
-    curves: dict[Any, pd.DataFrame] = dict(list(frame.groupby("method", sort=False)))
+    cells_of: dict[Any, pd.DataFrame] = dict(list(frame.groupby("method", sort=False)))
     sizes = _sizes(frame)[0]
-    others = [method for method in curves if method != baseline]
-    lines = [np.column_stack([of["value"] for of in _two(cells)]) for cells in curves.values()]
+    others = [method for method in cells_of if method != baseline]
+    points = np.concatenate([np.column_stack([of["value"] for of in _two(cells_of[method])]) for method in others])
     figure, (block,) = grid([len(others)], height=1.15, least=1.3, most=1.6, sharex=True, sharey=True)
     for axes, method in zip(block, others, strict=True):
-        axes.add_collection(LineCollection(lines, colors="0.85", linewidths=0.6, zorder=1))
-        _curve(axes, curves[baseline], Look("0.25", "--"), sizes * 0.6, intervals=False)
-        _curve(axes, curves[method], Look("C0"), sizes * 0.6)
-        axes.set_title(str(curves[method]["label"].iloc[0]), fontsize=SMALL)
-    name = curves[baseline]["label"].iloc[0]
+        axes.scatter(*points.T, color="0.85", s=4, zorder=1)
+        _curve(axes, cells_of[baseline], Look("0.25", "--"), sizes * 0.6, intervals=False)
+        _curve(axes, cells_of[method], Look("C0"), sizes * 0.6)
+        axes.set_title(str(cells_of[method]["label"].iloc[0]), fontsize=SMALL)
+    name = cells_of[baseline]["label"].iloc[0]
     figure.supxlabel(f"pass@{low_k} (%)          dashed: {name}; grey: all others")
     figure.supylabel(f"pass@{high_k} (%)")
     return figure
@@ -132,13 +139,19 @@ def _sizes(frame: pd.DataFrame) -> tuple[pd.Series, str]:
 
 
 def _rates(frame: pd.DataFrame) -> tuple[pd.Series, str]:
-    """What a dot's size says of its row, and its name: the rate, or its share of a method's largest if they differ."""
-    rates = pd.Series(frame["learning_rate"])
-    of_method = frame.dropna(subset="learning_rate").groupby(["model", "method"])["learning_rate"]
-    if of_method.apply(frozenset).nunique() <= 1:
+    """What a dot's size says of a row of a curve, and its name: the rate, or its share of the largest if models differ.
+
+    A method with one rate has none.
+    """
+    rates = pd.Series(frame["learning_rate"]).where(
+        frame.groupby(["model", "method"])["learning_rate"].transform("nunique") > 1
+    )
+    of_model = rates.dropna().groupby(frame["model"])
+    if of_model.apply(frozenset).nunique() <= 1:
         return rates, "learning rate"
-    shares = pd.Series(rates / of_method.transform("max"))
-    return shares.round(3), "share of the method's\nlargest learning rate"
+    return pd.Series(rates / rates.groupby(frame["model"]).transform("max")).round(
+        3
+    ), "share of the\nlargest learning rate"
 
 
-FIGURE = _scored.ScoredKind(config=Config, layout=FrontierLayout, draw=draw, caption=CAPTION)
+FIGURE = _scored.ScoredKind(config=Config, layout=FrontierLayout, expand=expand, draw=draw, caption=CAPTION)

@@ -1,7 +1,7 @@
 """Pass@1 against pass@k during training, one line per method from the base policy on, on held-out probe problems.
 
-The dotted line is the baseline's pass@1 at its last probe. Where another method's line has it first, its pass@k is
-compared with the baseline's, by the interpolation of `rlvr.statistics.frontier` over steps in place of learning rates.
+Each method's last probe is compared with the baseline's line where that has its pass@1, by the fit of
+`rlvr.statistics.frontier` over steps in place of learning rates.
 """
 
 from typing import Any
@@ -21,14 +21,14 @@ from rlvr.figures._panels import SMALL, Figure, grid, legend
 from rlvr.figures.frontier import path
 from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
-from rlvr.statistics.frontier import Point, at_pass_1
+from rlvr.statistics.frontier import Knot, OnCurve, at_pass_1
 from rlvr.statistics.pass_at_k import pass_at_ks
 from rlvr.statistics.run_rows import RunRows, cell_columns
 
 CAPTION = (
-    "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: pass@k "
-    "minus the baseline's where a method has the baseline's last pass@1 (95 % intervals over seeds, Student's t). The "
-    "larger a dot, the later its step; dotted: the baseline's last pass@1."
+    "Means over {seeds} training seeds, of the probes' held-out problems, not of a benchmark. In the legend: the last "
+    "pass@k of a method minus the baseline's where that has its pass@1 (95 % intervals over seeds, Student's t). The "
+    "larger a dot, the later its step."
 )
 PERCENT = 100.0
 PASS, GAIN = "pass", "gain at equal pass@1"
@@ -36,7 +36,7 @@ PASS, GAIN = "pass", "gain at equal pass@1"
 
 class Config(_training.TrainingFigure):
     k: Positive = 8  # at most the samples of a probe, which it replaces where they are fewer
-    compare_with: str  # the method whose last pass@1 the others are compared at
+    compare_with: str  # the method whose line the others are compared with
 
     @model_validator(mode="after")
     def compares_with_an_arm(self):
@@ -61,35 +61,35 @@ class FrontierLayout(_training.TrainingLayout):
 
 def statistics(layout: FrontierLayout, runs: RunRows) -> pd.DataFrame:
     """In percent: a row `pass` per model, arm, probed step and k (1 and the larger one), and per arm but the baseline a
-    row `gain at equal pass@1` at the larger k, with the step between those of the two probes; none where no two probes
-    have the baseline's last pass@1 between them.
+    row `gain at equal pass@1` at the larger k, with the baseline's step; none where its line lacks the pass@1.
     """
     ks, confidence, rows = [1, layout.k], layout.confidence, []
     for of_model in layout.by_model().values():
         cells = {cell.arm: cell for cell in of_model}
         curves = {arm: _points(cell, runs, ks, layout.up_to_step) for arm, cell in cells.items()}
-        last = curves[layout.compare_with][-1]
+        baseline = curves[layout.compare_with]
         for arm, cell in cells.items():
             for point in curves[arm]:
                 for k, values_S1 in zip(ks, (point.pass_1_SN, point.score_SN), strict=True):
                     rows.append(_row(cell, point.rate, PASS, k, values_S1, confidence))
-            found = at_pass_1(curves[arm], last.pass_1_SN) if arm != layout.compare_with else None
-            if found is not None and found.rate is not None:
-                rows.append(_row(cell, found.rate, GAIN, ks[-1], found.score_SN - last.score_SN, confidence))
+            last = curves[arm][-1]
+            found = at_pass_1(baseline, last.pass_1_SN) if arm != layout.compare_with else None
+            if isinstance(found, OnCurve):
+                rows.append(_row(cell, found.rate, GAIN, ks[-1], last.score_SN - found.score_SN, confidence))
     return pd.DataFrame(rows)
 
 
-def _points(cell: CellLayout, runs: RunRows, ks: list[int], up_to: int | None) -> list[Point]:
-    """A point (S, 1) per probed step, which stands in the place of a learning rate."""
+def _points(cell: CellLayout, runs: RunRows, ks: list[int], up_to: int | None) -> list[Knot]:
+    """A knot (S, 1) per probed step, which is in the place of a learning rate."""
     points = []
     for step, counts in _curves_of_counts.by_seed(cell, runs, up_to):
         values_SK = PERCENT * np.array([pass_at_ks(of_seed, ks) for of_seed in counts])
-        points.append(Point(step, values_SK[:, :1], values_SK[:, 1:]))
+        points.append(Knot(step, values_SK[:, :1], values_SK[:, 1:]))
     return points
 
 
 def _row(
-    cell: CellLayout, step: float, measure: str, k: int, values_S1: np.ndarray, confidence: float
+    cell: CellLayout, step: float | None, measure: str, k: int, values_S1: np.ndarray, confidence: float
 ) -> dict[str, Any]:
     possible = of_difference(PERCENTAGE) if measure == GAIN else PERCENTAGE
     numbers = mean_of_seeds(values_S1[:, 0], confidence, possible)
@@ -107,8 +107,6 @@ def draw(layout: FrontierLayout, frames: list[pd.DataFrame]) -> Figure:
             of_k = {at: rows[(rows["measure"] == PASS) & (rows["k"] == at)] for at in (1, k)}
             x, y = (part.set_index("step")["value"] for part in of_k.values())
             path(axes, x, y, np.linspace(2.5, 6.5, len(x)), styles[str(arm)], _label(rows))
-            if arm == layout.compare_with:
-                axes.axvline(x.iloc[-1], color="0.5", linestyle=":", linewidth=0.8)
         axes.set(xlabel="pass@1 (%)", ylabel=f"pass@{k} (%)")
         if len(models) > 1:
             axes.set_title(str(of_model["stand_in"].iloc[0]))

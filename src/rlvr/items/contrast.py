@@ -51,7 +51,7 @@ class Contrast:
 
 
 class TermSpec(Spec):
-    """A term with its policies: at the paper's setting of one learning rate, at equal pass@1 of several."""
+    """A term with its policies, one per seed."""
 
     weight: float
     arm: str
@@ -59,7 +59,8 @@ class TermSpec(Spec):
     k: int | None
     levels: tuple[str, ...] | None  # of the problems; None: all
     evaluation: str | None  # None: a measure of training
-    rates: tuple[Rate, ...]
+    learning_rate: float | None
+    policies: tuple[str, ...]
 
     @property
     def on(self) -> str:
@@ -73,14 +74,9 @@ class TermSpec(Spec):
         assert self.k is not None, self.label
         return self.k
 
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """Its policies at the first learning rate, at the paper's setting the only one."""
-        return self.rates[0].policies
-
 
 class ContrastSpec(Spec):
-    """A contrast; without terms it is not run. At equal pass@1 `at` are the policies of the baseline.
+    """A contrast; without terms it is not run. At equal pass@1 `curve` has the baseline's policies at each rate.
 
     `of_rates`: its arms differ in the learning rate alone.
     """
@@ -90,15 +86,20 @@ class ContrastSpec(Spec):
     stand_in: str
     benchmark: str | None
     data: str | None
-    at: tuple[str, ...] = ()
-    at_label: str = ""
+    baseline: str = ""  # its arm, at equal pass@1
+    curve: tuple[Rate, ...] = ()
     of_rates: bool = False
     terms: tuple[TermSpec, ...]
 
     @property
     def seeds(self) -> int:
         """The number of training seeds."""
-        return max(len(rate.policies) for term in self.terms for rate in term.rates)
+        return max(len(term.policies) for term in self.terms)
+
+    @property
+    def policies(self) -> list[str]:
+        """All that it reads, each once."""
+        return list(dict.fromkeys(policy for part in (*self.terms, *self.curve) for policy in part.policies))
 
 
 class PublishedTerm(Spec):

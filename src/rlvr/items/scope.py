@@ -1,10 +1,17 @@
 """The interface between a kind and the planning of a paper, for one item."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rlvr.config.plan import Cell, PaperPlan, Plan
 from rlvr.config.schema.items import Row
 from rlvr.config.schema.paper import Matched, Paper
+
+
+class Curve(NamedTuple):
+    """The baseline of a comparison at equal pass@1, and the sweep of its learning rates."""
+
+    baseline: str
+    sweep: str
 
 
 class Scope(Protocol):
@@ -34,11 +41,11 @@ class Scope(Protocol):
         ...
 
     def cells(
-        self, models: list[str], rows: list[Row], *, matched: str | None = None, seeds: int | None = None
+        self, models: list[str], rows: list[Row], *, curve: Curve | None = None, seeds: int | None = None
     ) -> tuple[Cell, ...]:
         """One cell per model and row with its runs, of the paper's seeds or the first `seeds` of them.
 
-        With `matched`, also those at each learning rate of this sweep.
+        With `curve`, the baseline's cell also has those at each learning rate of the sweep.
         """
         ...
 
@@ -64,8 +71,4 @@ class Scope(Protocol):
 
     def swept(self, arm: str, sweep: str) -> list[str]:
         """The arms of a sweep over one arm, of learning rates those that the scale has; none of another arm's sweep."""
-        ...
-
-    def in_full(self, arm: str) -> bool:
-        """Whether an arm has every seed and rate at equal pass@1."""
         ...

@@ -56,18 +56,9 @@ class Arms:
     def of_sweep(self, arm: str, sweep: str) -> list[str]:
         """The arms of a sweep over one arm, of learning rates those that the scale has; none of another arm's sweep."""
         over = self.sweeps[sweep]
-        some = [] if over.times != RATE or self.in_full(arm) else self.matched.rates
+        some = self.matched.rates if over.times == RATE else []
         values = [value for value in over.values if value in some or not some] if arm in over.like else []
         return [SweptArm(arm, sweep, value).name for value in values]
-
-    def in_full(self, arm: str) -> bool:
-        """Whether an arm has every seed and rate at equal pass@1."""
-        kept = self.sweeps.get(self.matched.all_of or "")
-        return kept is not None and arm in kept.like
-
-    def matched_seeds(self, arm: str) -> int | None:
-        """The number of an arm's seeds at equal pass@1; None: all of the paper's."""
-        return None if arm == BASE or self.in_full(arm) else self.matched.seeds
 
     def _layers(self, name: str, seen: tuple[str, ...]) -> list[Layer]:
         if name in seen:

@@ -19,6 +19,7 @@ from rlvr.config.schema.paper import Paper
 from rlvr.config.schema.settings import Settings
 from rlvr.config.validate import validate
 from rlvr.items import FIGURES, TABLE_KINDS, TABLES, kinds
+from rlvr.items.scope import Curve
 from rlvr.planning import check, stated
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources, read_sources
@@ -186,10 +187,10 @@ class ItemScope:
         return values
 
     def cells(
-        self, models: list[str], rows: list[Row], *, matched: str | None = None, seeds: int | None = None
+        self, models: list[str], rows: list[Row], *, curve: Curve | None = None, seeds: int | None = None
     ) -> tuple[Cell, ...]:
         """One cell per model and row, of the paper's seeds or the first `seeds` of them."""
-        return self._cells(models, rows, self.runs.seeds[:seeds] if seeds else None, matched)
+        return self._cells(models, rows, self.runs.seeds[:seeds] if seeds else None, curve)
 
     def trained(self, config: Any, models: list[str], rows: list[Row]) -> tuple[Cell, ...]:
         if any(row.arm == BASE for row in rows):
@@ -198,10 +199,13 @@ class ItemScope:
         return self._cells(models, rows, list(range(1, repeats + 1)) if repeats else None, None)
 
     def _cells(
-        self, models: list[str], rows: list[Row], seeds: list[int] | None, matched: str | None
+        self, models: list[str], rows: list[Row], seeds: list[int] | None, curve: Curve | None
     ) -> tuple[Cell, ...]:
-        pairs = product(models, rows)
-        return tuple(self.runs.cell(model, row, self.place, seeds=seeds, matched=matched) for model, row in pairs)
+        sweeps = {curve.baseline: curve.sweep} if curve else {}
+        return tuple(
+            self.runs.cell(model, row, self.place, seeds=seeds, matched=sweeps.get(row.arm))
+            for model, row in product(models, rows)
+        )
 
     def evaluations(self, benchmarks: list[str], models: list[str], k: list[int]) -> dict[str, tuple[str, ...]]:
         by_benchmark = [{m: self.runs.evaluation(b, m, k, self.place) for m in models} for b in benchmarks]
@@ -222,6 +226,3 @@ class ItemScope:
 
     def swept(self, arm: str, sweep: str) -> list[str]:
         return self.runs.arms.of_sweep(arm, sweep)
-
-    def in_full(self, arm: str) -> bool:
-        return self.runs.arms.in_full(arm)

@@ -18,7 +18,7 @@ from rlvr.config.load import (
     read_prompts,
 )
 from rlvr.config.schema.models_and_data import Prompt
-from rlvr.config.schema.paper import AtScale, Matched, Paper, Scale
+from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
 from rlvr.config.validate import check_part, validate
 from rlvr.planning import paper_items
@@ -125,20 +125,10 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
                 look_up(entries, stand_in, what, layer.place((key, name)))
     for name in scale.matched.models:
         look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
-    _check_matched(scale.matched, layers, folder)
     for key, named in found.items():
         own = getattr(scale, key)
         found[key] = {name: own.get(stand_in, stand_in) for name, stand_in in named.items()} | own
     return scale.model_copy(update=found)
-
-
-def _check_matched(matched: Matched, layers: list[Layer], folder: Path) -> None:
-    """Raises ConfigError for a sweep that no paper has."""
-    if matched.all_of is not None:
-        papers = (paper_folders.read(folder, paper, folder.parent) for paper in paper_folders.names(folder))
-        parts = [paper.content.get("sweeps") for paper in papers]
-        known = [one for of_paper in parts if isinstance(of_paper, dict) for one in of_paper]
-        look_up(known, matched.all_of, "sweep of a paper", place_of(layers, ("matched", "all_of")))
 
 
 # ---- a paper at a scale --------------------------------------------------------------------------------

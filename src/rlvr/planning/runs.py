@@ -138,20 +138,17 @@ class PaperRuns:
     # ---- runs ----
 
     def cell(self, model: str, row: Row, place: str, *, seeds: list[int] | None = None, matched: str | None) -> Cell:
-        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep and before it.
+        """The cell of a row; with `matched`, also its policies at each learning rate of this sweep.
 
-        Without `seeds` it has the paper's, with `matched` those that the scale has at equal pass@1.
+        Without `seeds` it has the paper's.
         """
-        seeds = seeds or self.seeds[: self.arms.matched_seeds(row.arm) if matched else None]
+        seeds = seeds or self.seeds
         if row.arm == BASE:
             return Cell(model, row, self._bases(model, seeds))
         runs, rate = self._runs(model, row.arm, place, seeds)
         arms = self.arms.of_sweep(row.arm, matched) if matched else []
         swept = sorted((self._runs(model, arm, place, seeds) for arm in arms), key=lambda made: made[1])
-        if not swept:
-            return Cell(model, row, runs, rate)
-        before = (0.0, self._bases(model, seeds))
-        return Cell(model, row, runs, rate, (before, *((rate, made) for made, rate in swept)))
+        return Cell(model, row, runs, rate, tuple((rate, made) for made, rate in swept))
 
     def _bases(self, model: str, seeds: list[int]) -> Policies:
         """The base policies: one per seed, or one without a seed for all."""

@@ -84,8 +84,7 @@ def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
             key = (own.scale, paper, claim.claim, claim.effort)
             for contrast in claim.contrasts:
                 if deciding.get(key, "").startswith(f"{contrast.says} with {contrast.stand_in}"):
-                    of_terms = [policy for term in contrast.terms for rate in term.rates for policy in rate.policies]
-                    found.setdefault(key, [*of_terms, *contrast.at])
+                    found.setdefault(key, contrast.policies)
     return found
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from rlvr.config.layouts import CellLayout, PanelLayout, ScoresLayout
 from rlvr.config.measures import SHARE
 from rlvr.files import RecordError
-from rlvr.statistics.frontier import AtEqualPass1, on_curve
+from rlvr.statistics.frontier import OnCurve, OutOfReach, on_curve
 from rlvr.statistics.intervals import Difference, Interval, SeedsAndProblems
 from rlvr.statistics.references import NOT_PUBLISHED, Reference
 from rlvr.statistics.scores import (
@@ -28,7 +28,6 @@ from rlvr.statistics.scores import (
 )
 
 PERCENT = 100.0
-NO_INTERVAL = Interval(float("nan"), float("nan"), float("nan"))
 BASE = "base"  # the arm of the policy before training
 BLIND = "blind"  # the arm of rows that say what blind guesses score
 BLIND_LABEL = "Blind guess (exact)"
@@ -42,9 +41,10 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
     Each difference has its p and Holm's (1979) adjusted p over all differences of the table.
 
     `layout` has the cells (model, arm, label, published method, policies), the panels (a benchmark, each model's
-    evaluation, the levels), the values of k, other measures, the baseline arm and the settings of statistics. A cell
-    with `rates` (its policies at each learning rate, the base policy's at 0) stands at the baseline's pass@1
-    (`rlvr.statistics.frontier`); one whose curve does not reach it has no value.
+    evaluation, the levels), the values of k, other measures, the baseline arm and the settings of statistics. Where
+    the baseline has `rates` (its policies at each learning rate), differences are from its curve at the method's
+    pass@1, `baseline_rate` is the learning rate there, and `not_comparable` says why there is none
+    (`rlvr.statistics.frontier`).
     """
     rows = []
     for panel, cells, baseline in blocks(layout):
@@ -53,20 +53,19 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
         first = frames[cells[0].policies[0]]
         units, samples = int(units_of(first).max()) + 1, int(first["n"].min())
         intervals = SeedsAndProblems(layout.confidence, SHARE)
-        on_curves = any(cell.rates for cell in cells)
         for cell in cells:
             for score, k, measure in _columns(layout, samples):
-                against = _with_seeds_of(cell, baseline)
-                of_cell = at_equal(cell, against, frames, measure)
-                of_baseline = against and at_equal(against, against, frames, measure)
-                difference = None
-                # At equal pass@1 methods do not differ in pass@1, and the base policy stands elsewhere.
-                alike = on_curves and (cell.arm == BASE or (score, k) == ("pass", 1))
-                if against not in (None, cell) and of_cell and of_baseline and not alike:
-                    difference = intervals.of_difference(of_cell.score_SN, of_baseline.score_SN)
+                own_SN, against = matrix([frames[policy] for policy in cell.policies], measure), None
+                # At equal pass@1 methods do not differ in pass@1, and the base policy is far from the curve.
+                alike = layout.at_equal_pass_1 and (cell.arm == BASE or (score, k) == ("pass", 1))
+                if baseline not in (None, cell) and not alike:
+                    against = against_baseline(cell, baseline, frames, measure)
+                on_curve_SN = against.score_SN if isinstance(against, OnCurve) else None
+                difference = None if on_curve_SN is None else intervals.of_difference(own_SN, on_curve_SN)
                 row = {
-                    **head(cell, panel.name, score, k, of_cell.rate if of_cell else None),
-                    **numbers(intervals.of(of_cell.score_SN) if of_cell else NO_INTERVAL, difference),
+                    **head(cell, panel.name, score, k, cell.learning_rate),
+                    **numbers(intervals.of(own_SN), difference),
+                    **(_at_equal_pass_1(against) if layout.at_equal_pass_1 else {}),
                     **(published_of(reference, cell, panel.published, k) if score == "pass" else NOT_PUBLISHED),
                     **sizes(cell, problems=len(first), clusters=units, samples=samples),
                 }
@@ -78,26 +77,22 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(layout.sets()))
 
 
-def _with_seeds_of(cell: CellLayout, baseline: CellLayout | None) -> CellLayout | None:
-    """The baseline with the seeds of a cell, which may have only the first of them (`matched` of a scale)."""
-    seeds = len(cell.policies)
-    if baseline is None or cell.arm == BASE or seeds >= len(baseline.policies):
-        return baseline
-    rates = tuple(rate.model_copy(update={"policies": rate.policies[:seeds]}) for rate in baseline.rates)
-    return baseline.model_copy(update={"policies": baseline.policies[:seeds], "rates": rates})
-
-
-def at_equal(
-    cell: CellLayout, baseline: CellLayout | None, frames: dict[str, pd.DataFrame], measure: Measure
-) -> AtEqualPass1 | None:
-    """A cell's scores: its own, or at the baseline's pass@1 where the cell has several rates; None out of reach."""
+def against_baseline(
+    cell: CellLayout, baseline: CellLayout, frames: dict[str, pd.DataFrame], measure: Measure
+) -> OnCurve | OutOfReach:
+    """The baseline's scores that a cell is compared with: its own, or those of its curve at the cell's pass@1."""
 
     def of(one: Measure) -> Callable[[Sequence[str]], Matrix]:
         return lambda policies: matrix([frames[policy] for policy in policies], one)
 
-    if not cell.rates or baseline is None:
-        return AtEqualPass1(of(measure)(cell.policies), cell.learning_rate)
-    return on_curve(cell.rates, baseline.policies, of(pass_at(1)), of(measure))
+    if not baseline.rates:
+        return OnCurve(of(measure)(baseline.policies), baseline.learning_rate)
+    return on_curve(baseline.rates, cell.policies, of(pass_at(1)), of(measure))
+
+
+def _at_equal_pass_1(against: OnCurve | OutOfReach | None) -> dict[str, Any]:
+    rate = against.rate if isinstance(against, OnCurve) else None
+    return {"baseline_rate": rate, "not_comparable": against.reason if isinstance(against, OutOfReach) else None}
 
 
 def minus_published(row: dict[str, Any], cell: CellLayout) -> float | None:
@@ -144,7 +139,7 @@ def frames_of(
     scores: Scores, cells: Sequence[CellLayout], evaluation: str, levels: Sequence[str] | None = None
 ) -> dict[str, pd.DataFrame]:
     """The scores of each policy on the problems of these levels. Raises RecordError where problems differ."""
-    policies = [policy for cell in cells for rate in cell.rates or (cell,) for policy in rate.policies]
+    policies = [policy for cell in cells for each in (cell, *cell.rates) for policy in each.policies]
     frames = {policy: scores[policy, evaluation] for policy in policies}
     if levels is not None:
         frames = {policy: frame[frame["level"].isin(levels)] for policy, frame in frames.items()}

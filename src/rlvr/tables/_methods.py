@@ -6,8 +6,8 @@ from pydantic import Field, model_validator
 
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.schema.items import ItemConfig, Row
-from rlvr.config.schema.paper import Sweep
-from rlvr.items.scope import Scope
+from rlvr.items.scope import Curve, Scope
+from rlvr.statistics.frontier import LEAST
 from rlvr.suggest import nearest
 
 
@@ -54,9 +54,18 @@ def check_baseline(config: MethodsTable, rows: list[Row], scope: Scope) -> None:
         raise ConfigError(f"{scope.place}.compare_with: no row has the arm {arm}")
 
 
-def check_rates(config: Any, scope: Scope) -> Sweep:
-    """The sweep of learning rates that `matched` names. Raises ConfigError where it is none."""
-    sweep = look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
+def curve_of(config: Any, scope: Scope) -> Curve:
+    """The baseline and the sweep of its learning rates that `matched` names. Raises ConfigError where there is none."""
+    place, baseline, name = f"{scope.place}.matched", config.compare_with, config.matched
+    if baseline is None:
+        raise ConfigError(f"{place}: needs compare_with, the baseline that the sweep is over")
+    sweep = look_up(scope.paper.sweeps, name, "sweep", place)
     if sweep.times != "rl.learning_rate":
-        raise ConfigError(f"{scope.place}.matched: {config.matched!r} is no sweep with `times: rl.learning_rate`")
-    return sweep
+        raise ConfigError(f"{place}: {name!r} is no sweep with `times: rl.learning_rate`")
+    if baseline not in sweep.like:
+        raise ConfigError(f"{place}: the sweep {name!r} is not over {baseline}, the baseline (compare_with)")
+    if len(scope.swept(baseline, name)) < LEAST:
+        rates = ", ".join(f"{rate:g}" for rate in scope.matched.rates or sweep.values)
+        here = f" at the scale {scope.plan.scale} (matched.rates)" if scope.matched.rates else ""
+        raise ConfigError(f"{place}: a curve needs {LEAST} learning rates of the sweep {name!r}, and has {rates}{here}")
+    return Curve(baseline, name)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rlvr.config.layers import ConfigError
@@ -14,18 +15,17 @@ from rlvr.config.published import PublishedTable
 from rlvr.config.schema.paper import Paper
 from rlvr.items import TABLES
 from rlvr.items.rendered import Rendered, scale_line
-from rlvr.items.scope import Scope
+from rlvr.items.scope import Curve, Scope
 from rlvr.statistics import shown
 from rlvr.tables._methods import check_baseline
 
-OURS, RATE, GAIN = "ours", "learning rate", "ours, against {arm}"
+OURS, RATE, GAIN = "ours", "learning rate of {arm} there", "ours, against {arm}"
 PUBLISHED, MINUS = "published", "ours − published"
 HOLDS = "†"
 EQUAL = (
-    "At equal pass@1: a method's policies at several learning rates, from the base policy on, give a curve of pass@1 "
-    "and pass@k; a method stands where its curve has the pass@1 of {baseline} at the paper's setting. The learning "
-    "rate is the one between those of the two neighbouring policies. No rate is chosen; the noise of each pass@1 is in "
-    "the intervals. The base policy stands as it is."
+    "At equal pass@1: {baseline} at several learning rates gives a curve of pass@1 and pass@k (both are quadratics of "
+    "the square root of the rate); each method, at its own rate, is compared with the point of the curve that has its "
+    "pass@1. The noise of each pass@1 is in the intervals. Each row has its own pass@k."
 )
 
 
@@ -38,7 +38,7 @@ def expand(
     scope: Scope,
     *,
     k: list[int] | None = None,
-    matched: str | None = None,
+    curve: Curve | None = None,
     seeds: int | None = None,
 ) -> Item:
     """The item: one cell per model and row, one evaluation per model and benchmark.
@@ -52,7 +52,7 @@ def expand(
     check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)
     _check_hard_levels(config, evaluations, scope)
-    cells = scope.cells(models, rows, matched=matched, seeds=seeds)
+    cells = scope.cells(models, rows, curve=curve, seeds=seeds)
     scope.show_arms(cells, evaluations)
     return Item(TABLES, name, config, cells, evaluations, tuple(config.over()))
 
@@ -112,7 +112,6 @@ def render(
     """The table; a method has several lines: ours, its learning rate, the difference, the published value."""
     columns = list(dict.fromkeys(zip(statistics["score"], statistics["k"], strict=True)))
     level = 1 - layout.confidence
-    swept_arms = {cell.arm for cell in layout.cells if cell.rates}
     lines: list[list[str]] = []
     several = statistics["benchmark"].nunique() > 1
     previous: tuple[str, str] = ("", "")  # so that each benchmark and model appears once
@@ -125,7 +124,9 @@ def render(
         rows = [(by_column.loc[at], words.digits.get(at[0], 1), words.range_of(at[0])) for at in columns]
         texts = {
             OURS: [_with_interval(row, "value", digits, of) for row, digits, of in rows],
-            RATE: [_number(row["learning_rate"], ".2g") for row, _, _ in rows if first["arm"] in swept_arms],
+            RATE.format(arm=layout.compare_label): [
+                _number(row.get("baseline_rate", np.nan), ".2g") for row, _, _ in rows
+            ],
             GAIN.format(arm=layout.compare_label): [_difference(row, digits, level, of) for row, digits, of in rows],
             PUBLISHED: [_published(row, digits) for row, digits, _ in rows],
             MINUS: [_number(row["minus_published"], f"+.{digits}f").replace("-", "−") for row, digits, _ in rows],
@@ -179,8 +180,7 @@ def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_no
         *_withheld(words, statistics, seeds),
     ]
     if layout.at_equal_pass_1:
-        notes += [EQUAL.format(baseline=layout.compare_label), *_fewer_seeds(statistics, seeds)]
-        notes += _out_of_reach(layout, statistics)
+        notes += [EQUAL.format(baseline=layout.compare_label), *_out_of_reach(layout, statistics)]
     notes += [*_false_working(layout, statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
@@ -210,10 +210,7 @@ def _withheld(words: Words, statistics: pd.DataFrame, seeds: int) -> list[str]:
 
 
 def _false_working(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
-    """A note on the correct answers that rest on false steps, where the working is checked.
-
-    They are of policies that exist: at equal pass@1 a method's point lies between two.
-    """
+    """A note on the correct answers that rest on false steps, where the working is checked."""
     if "false_working" not in statistics or statistics["false_working"].isna().all():
         return []
     texts = []
@@ -221,24 +218,16 @@ def _false_working(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
         shares = rows.dropna(subset="false_working").groupby("label", sort=False)["false_working"].first()
         methods = ", ".join(f"{label} {100 * share:.1f}" for label, share in shares.items())
         texts.append(f"{model} on {benchmark}: {methods}")
-    at = ", of the policies at the paper's setting" if layout.at_equal_pass_1 else ""
-    return [f"Correct answers with a false step in their working, in percent{at}: {'; '.join(texts)}."]
-
-
-def _fewer_seeds(statistics: pd.DataFrame, most: int) -> list[str]:
-    """A note on methods with fewer seeds than others, which are compared over their own."""
-    fewer = statistics[statistics["seeds"].between(1, most - 1)]
-    texts = [f"{label} {rows['seeds'].iloc[0]}" for label, rows in fewer.groupby("label", sort=False)]
-    return [f"Fewer seeds, and compared over these alone: {', '.join(texts)}."] if texts else []
+    return [f"Correct answers with a false step in their working, in percent: {'; '.join(texts)}."]
 
 
 def _out_of_reach(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
-    """A note on methods whose curve does not reach the baseline's pass@1."""
-    lost = statistics[statistics["value"].isna() & (statistics["arm"] != "base")]
-    cells = lost[["label", "model", "benchmark"]].drop_duplicates().itertuples(index=False)
-    texts = [f"{label} ({model}, {benchmark})" for label, model, benchmark in cells]
-    reach = f"Not compared, since no learning rate has the pass@1 of {layout.compare_label}"
-    return [f"{reach}: {'; '.join(texts)}."] if texts else []
+    """A note on methods that the baseline's curve does not reach, with the reason."""
+    lost = statistics.dropna(subset="not_comparable").drop_duplicates(["label", "model", "benchmark"])
+    texts = [
+        f"{row['label']} ({row['model']}, {row['benchmark']}): {row['not_comparable']}" for _, row in lost.iterrows()
+    ]
+    return [f"Not comparable with {layout.compare_label} at equal pass@1: {'; '.join(texts)}."] if texts else []
 
 
 def _base(statistics: pd.DataFrame) -> str:

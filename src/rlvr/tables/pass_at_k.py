@@ -1,7 +1,8 @@
 """Unbiased pass@k of methods on benchmarks, with intervals over seeds and problems, next to the published values.
 
-Optional columns are avg@n and maj@n. `matched` names a sweep of learning rates and adds a table at equal pass@1, with
-each method where its pass@1 is the baseline's (`rlvr.statistics.frontier`), and a picture of the frontiers.
+Optional columns are avg@n and maj@n. `matched` names a sweep of the baseline's learning rates and adds a table at equal
+pass@1, where each method is compared with the baseline's curve at its own pass@1 (`rlvr.statistics.frontier`), and a
+picture of the curve and the methods.
 """
 
 from functools import partial
@@ -12,7 +13,6 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.claims import score_claims
-from rlvr.config.layers import ConfigError
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.plan import Item
 from rlvr.config.published import lookup_key
@@ -27,7 +27,7 @@ from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable, check_rates
+from rlvr.tables._methods import BenchmarksTable, curve_of
 
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
@@ -48,7 +48,7 @@ class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
     hard_levels: bool = False  # only problems of the benchmark's hard levels (config/datasets.yaml)
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
-    matched: str | None = None  # a sweep of learning rates
+    matched: str | None = None  # a sweep of the learning rates of compare_with
     reference: str | None = None  # the published table, a file of the paper's folder reference/
 
 
@@ -57,48 +57,37 @@ class AtEqualPass1(Config):
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at equal pass@1, and the frontier: the smallest against the largest k, over learning rates.
+    """The table at equal pass@1, and the frontier: the smallest against the largest k.
 
-    Both are of the models, seeds and rates that the scale has at equal pass@1.
+    Both are of the models that the scale has at equal pass@1.
     """
     if config.matched is None:
         return {}, {}
-    sweep = check_rates(config, scope)
-    if config.compare_with is None:
-        raise ConfigError(f"{scope.place}.matched: needs compare_with, the method whose pass@1 the others are taken at")
-    every = scope.rows(config)
-    rows = [row for row in every if row.arm == "base" or row.arm in sweep.like]
-    if all(row.arm == "base" for row in rows):
-        raise ConfigError(f"{scope.place}.matched: the sweep {config.matched!r} is over no arm of the table's rows")
-    part = scope.matched
-    if not all(scope.swept(row.arm, config.matched) for row in rows if row.arm != "base"):
-        rates = ", ".join(f"{rate:g}" for rate in part.rates)
-        of_scale = f"(matched of scale/{scope.plan.scale}.yaml)"
-        raise ConfigError(
-            f"{scope.place}.matched: the sweep {config.matched!r} has none of the learning rates {rates} {of_scale}"
-        )
+    baseline, sweep = curve_of(config, scope)
+    part, rows = scope.matched, scope.rows(config)
     some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
     common = {"models": some, "by_name": config.by_name or name in scope.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
     matched = AtEqualPass1.model_construct(**{**dict(config), **changes, **common})
-    k, arms = scope.largest(config.k), [row.arm for row in every]
-    swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
+    k, knots = scope.largest(config.k), scope.swept(baseline, sweep)
     curves = frontier.Config(
-        title=f"Pass@{k[0]} against pass@{k[-1]} over learning rates: {config.title}",
+        title=f"Pass@{k[0]} against pass@{k[-1]}: {config.title}",
         kind="frontier",
         **common,
-        seeds=None if all(scope.in_full(row.arm) for row in rows if row.arm != "base") else part.seeds,
         benchmark=config.benchmark,
         benchmarks=config.benchmarks,
-        arms=[*(arm for arm in arms if arm == "base"), *swept],
+        arms=[*knots, *(row.arm for row in rows if row.arm not in (baseline, *knots))],
         k=[k[0], k[-1]],
+        baseline=baseline,
+        knots=knots,
         note=frontier.NOTE,
     )
     return {f"{name}_matched": matched}, {f"{name}_frontier": curves}
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
-    return _scored.expand(name, config, scope, matched=config.matched if isinstance(config, AtEqualPass1) else None)
+    curve = curve_of(config, scope) if isinstance(config, AtEqualPass1) else None
+    return _scored.expand(name, config, scope, curve=curve)
 
 
 def statistics(layout: ScoresLayout, scores: Scores, reference: Path | None) -> pd.DataFrame:

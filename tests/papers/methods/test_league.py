@@ -52,29 +52,31 @@ def cell(arm: str, policies: list[str], **more) -> dict:
     return {"arm": arm, "learning_rate": 1.0, "policies": policies, **more}
 
 
-def test_without_rates_a_method_stands_where_it_is_and_out_of_reach_it_has_none():
-    scores = on_x({"a1": [2, 2], "b1": [1, 1], "b2": [4, 4], "c": [0, 0]})
-    rates = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b2"]}]
-    short = [{"learning_rate": 0.0, "policies": ["c"]}, {"learning_rate": 1.0, "policies": ["b1"]}]
-    cells = [cell("a", ["a1"]), cell("b", ["b1"]), cell("c", ["b2"], rates=rates), cell("d", ["b1"], rates=short)]
-    layout = typed(ScoresLayout, LAYOUT, cells=cells)
-    (methods,) = methods_at(layout, scores)
-    _, plain, curve, beyond = layout.cells
-    np.testing.assert_allclose(methods.at_equal(1, plain), [[0.25, 0.25]])
-    found = methods.at_equal(1, curve)
-    assert found is not None and found.mean() == pytest.approx(0.5), "between 0 and 1 the curve has the baseline's"
-    assert methods.at_equal(2, beyond) is None
-    value = {"c": 0.8, "b2": 0.2, "b1": 9.0}
-    at_equal = [methods.measure_at_equal(lambda p: np.array([value[one] for one in p]), of) for of in (curve, beyond)]
-    assert at_equal == [pytest.approx([0.5]), None]
+def knots(**policies) -> list[dict]:
+    """The baseline's policies at the rates 1, 4 and 9."""
+    return [{"learning_rate": float(name[1:]), "policies": of} for name, of in policies.items()]
+
+
+def test_the_distance_from_the_baselines_curve_by_hand():
+    scores = on_x({"a0": [1, 1], "a1": [2, 2], "a2": [3, 3], "b1": [4, 0], "c1": [0, 0]})
+    rates = knots(r1=["a0"], r4=["a1"], r9=["a2"])
+    cells = [cell("a", ["a1"], rates=rates), cell("b", ["b1"]), cell("c", ["c1"])]
+    (methods,) = methods_at(typed(ScoresLayout, LAYOUT, cells=cells), scores)
+    baseline, other, beyond = methods.cells
+    found = methods.at_equal(2, other)
+    assert found is not None and found.mean() == pytest.approx(1 / 2 - 5 / 6)
+    np.testing.assert_array_equal(methods.at_equal(2, baseline), [[0.0, 0.0]])
+    assert methods.at_equal(2, beyond) is None and methods.policies == ["a1", "b1", "c1"]
 
 
 def test_the_tree_joins_what_differs_least():
-    """Two methods alike and one far away: alike ones are joined left of the line, the third right of it."""
-    counts = {"a": [2, 2, 2, 2] * 5, "b": [2, 2, 2, 3] + [2] * 16, "c": [4, 4, 4, 3] * 5}
-    scores = on_x({f"{a}{s}": given for a, given in counts.items() for s in (1, 2, 3)} | {"base": [0] * 20})
-    lost = [{"learning_rate": 0.0, "policies": ["base"]}] * 2
-    cells = [*(cell(a, [f"{a}{s}" for s in (1, 2, 3)]) for a in counts), cell("lost", ["a1"], rates=lost)]
+    """Two methods alike and one far from the curve: alike ones are joined left of the line, the third right of it."""
+    counts = {"a": [2, 2, 2, 2] * 5, "b": [2, 2, 2, 3] + [2] * 16, "c": [4, 0, 4, 0] * 5}
+    counts |= {"slow": [1] * 20, "fast": [4] * 20, "lost": [0] * 20}
+    scores = on_x({f"{a}{s}": given for a, given in counts.items() for s in (1, 2, 3)})
+    of = {arm: [f"{arm}{s}" for s in (1, 2, 3)] for arm in counts}
+    rates = knots(r1=of["slow"], r4=of["a"], r9=of["fast"])
+    cells = [cell("a", of["a"], rates=rates), *(cell(arm, of[arm]) for arm in ("b", "c", "lost"))]
     layout = typed(ScoresLayout, LAYOUT, cells=cells, k=[1, 2])
     frame = league_tree.statistics(layout, scores)
     assert list(zip(frame["label"], frame["other_label"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
@@ -84,20 +86,19 @@ def test_the_tree_joins_what_differs_least():
     (axes,) = figure.axes
     assert {text.get_text() for text in axes.get_yticklabels()} == {"a", "b", "c"}
     words = figure.get_supxlabel()
-    assert "2 of 3 pairs differ at pass@2" in words and "At no learning rate with the pass@1 of a: lost." in words
+    assert "2 of 3 pairs differ at pass@2" in words and "With a pass@1 that a has at no learning rate: lost." in words
 
 
 def test_a_tree_of_fewer_than_two_methods_says_so(tmp_path):
-    """The baseline alone reaches its pass@1: no pair, columns nevertheless, as a file and as a picture."""
-    lost = [{"learning_rate": 0.0, "policies": ["c"]}] * 2
-    cells = [cell("a", ["a1"]), cell("b", ["b1"], rates=lost)]
+    """The curve lacks the other's pass@1: no pair, columns nevertheless, as a file and as a picture."""
+    cells = [cell("a", ["a1"], rates=knots(r1=["c"], r4=["a1"], r9=["d"])), cell("b", ["b1"])]
     layout = typed(ScoresLayout, LAYOUT, cells=cells, compare_label="GRPO")
-    frame = league_tree.statistics(layout, on_x({"a1": [2, 2], "b1": [1, 1], "c": [0, 0]}))
+    frame = league_tree.statistics(layout, on_x({"a1": [2, 2], "b1": [0, 0], "c": [1, 1], "d": [3, 3]}))
     frame.to_csv(tmp_path / "tree.csv", index=False)
     read = pd.read_csv(tmp_path / "tree.csv")
     assert read.empty and {"arm", "other", "p", "q", "detectable", "seeds"} <= set(read.columns)
     (axes,) = league_tree.draw(layout, [read]).axes
-    assert [text.get_text() for text in axes.texts] == ["No two methods have the pass@1 of GRPO."]
+    assert [text.get_text() for text in axes.texts] == ["No two methods are on the curve of GRPO."]
 
 
 def test_false_discoveries_among_pairs_are_few_and_differences_are_found():

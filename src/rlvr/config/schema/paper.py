@@ -149,15 +149,13 @@ class Machine(Strict):
 
 
 class Matched(Strict):
-    """The part of what stands at equal pass@1 that a scale makes; by default all of it.
+    """The part of comparisons at equal pass@1 that a scale makes; by default all of it.
 
     What is left out is no run of the scale. Verdicts that need it are "not run".
     """
 
     models: list[str] = []  # of a table's models these alone; of a table without any of them its first
-    seeds: Positive | None = None  # as many of the paper's seeds
     rates: list[float] = []  # of a sweep's values these alone
-    all_of: Name | None = None  # a sweep of papers whose arms keep all seeds and rates
 
 
 class Scale(Strict):

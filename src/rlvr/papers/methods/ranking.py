@@ -3,7 +3,7 @@
 Dimensions: A methods, S training seeds, N problems, B draws.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rlvr.config.layouts import CellLayout, ScoresLayout
-from rlvr.statistics.frontier import on_curve
+from rlvr.statistics.frontier import OnCurve
 from rlvr.statistics.intervals import Interval, Matrix
 from rlvr.statistics.scores import Scores, matrix, pass_at
-from rlvr.statistics.table_rows import at_equal, blocks, frames_of
+from rlvr.statistics.table_rows import against_baseline, blocks, frames_of
 
 DRAWS = 2000
 
@@ -75,26 +75,25 @@ class Methods:
     baseline: CellLayout
     frames: dict[str, pd.DataFrame]
 
+    @property
+    def policies(self) -> list[str]:
+        """Those of the methods at the common rate, without the others of the baseline's curve."""
+        return [policy for cell in self.cells for policy in cell.policies]
+
     def pass_at(self, k: int, policies: Sequence[str]) -> Matrix:
         """pass@k (S, N) of policies."""
         return matrix([self.frames[policy] for policy in policies], pass_at(k))
 
     def at_equal(self, k: int, cell: CellLayout) -> Matrix | None:
-        """pass@k (S, N) where a method has the baseline's pass@1; None where no learning rate has it."""
-        found = at_equal(cell, self.baseline, self.frames, pass_at(k))
-        return None if found is None else found.score_SN
+        """pass@k (S, N) less that of the baseline's curve at the method's pass@1; None where the curve lacks it.
 
-    def measure_at_equal(self, value: Callable[[Sequence[str]], Matrix], cell: CellLayout) -> Matrix | None:
-        """A measure of runs (S,), `value` of policies, at the baseline's pass@1, with that one's noise."""
-        if not cell.rates:
-            return value(cell.policies)
-        found = on_curve(
-            cell.rates,
-            self.baseline.policies,
-            lambda policies: self.pass_at(1, policies).mean(axis=1, keepdims=True),
-            lambda policies: value(policies)[:, None],
-        )
-        return None if found is None else found.score_SN[:, 0]
+        Of the baseline itself it is 0.
+        """
+        own_SN = self.pass_at(k, cell.policies)
+        if cell == self.baseline:
+            return np.zeros_like(own_SN)
+        against = against_baseline(cell, self.baseline, self.frames, pass_at(k))
+        return own_SN - against.score_SN if isinstance(against, OnCurve) else None
 
 
 def methods_at(layout: ScoresLayout, scores: Scores) -> Iterator[Methods]:

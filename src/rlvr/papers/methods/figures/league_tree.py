@@ -1,4 +1,4 @@
-"""A tree of methods at equal pass@1: those joined below the line cannot be told apart."""
+"""A tree of methods by their distance from the baseline's curve: those joined below the line cannot be told apart."""
 
 import textwrap
 from itertools import combinations
@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from rlvr.config.layers import look_up
 from rlvr.config.layouts import ScoresLayout
 from rlvr.config.measures import SHARE
 from rlvr.config.plan import Item
@@ -18,6 +17,7 @@ from rlvr.statistics.intervals import SeedsAndProblems, two_way
 from rlvr.statistics.run_rows import cell_columns
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import false_discovery
+from rlvr.tables._methods import curve_of
 
 CAPTION = (
     "Of {seeds} training seeds. Left of the line: no pair of a branch differs; of those that do, at most 5 % are "
@@ -31,17 +31,17 @@ COLUMNS = [
 
 
 class Config(_scored.ScoredFigure):
-    matched: str  # a sweep of learning rates
-    compare_with: str | None = None  # whose pass@1 all methods have; a league's
+    matched: str  # a sweep of the baseline's learning rates
+    compare_with: str  # the baseline; a league's
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
-    look_up(scope.paper.sweeps, config.matched, "sweep", f"{scope.place}.matched")
-    return _scored.expand_methods(name, config, scope)
+    return _scored.expand_methods(name, config, scope, curve=curve_of(config, scope))
 
 
 def statistics(layout: ScoresLayout, scores: Scores) -> pd.DataFrame:
-    """One row per model and pair of methods: the difference at equal pass@1, its p, and q, adjusted for all pairs.
+    """One row per model and pair of methods: the difference of their distances from the baseline's curve, each at its
+    own pass@1; its p, and q, adjusted for all pairs.
 
     q is Benjamini & Hochberg's. `detectable` is the difference that a pair of its spread shows in 80 % of repetitions,
     at the p up to which q is at most 5 %: its t beyond which that p lies, plus the t with 80 % below, errors each.
@@ -75,7 +75,7 @@ def draw(layout: ScoresLayout, frames: list[pd.DataFrame]) -> Figure:
 
     frame, level = frames[0], 1 - layout.confidence
     if frame.empty:
-        return nothing(f"No two methods have the pass@1 of {layout.compare_label}.")
+        return nothing(f"No two methods are on the curve of {layout.compare_label}.")
     models = list(dict.fromkeys(frame["model"]))
     label_of = dict(zip([*frame["arm"], *frame["other"]], [*frame["label"], *frame["other_label"]], strict=True))
     figure, (block,) = grid([len(models)], height=0.17 * len(label_of) + 1.2, least=5.6, most=6.6)
@@ -110,7 +110,7 @@ def _notes(layout: ScoresLayout, frame: pd.DataFrame, level: float) -> list[str]
     ]
     shown = {*zip(frame["model"], frame["arm"], strict=True), *zip(frame["model"], frame["other"], strict=True)}
     lost = [cell.label for cell in layout.cells if (cell.model, cell.arm) not in shown]
-    reach = f"At no learning rate with the pass@1 of {layout.compare_label}"
+    reach = f"With a pass@1 that {layout.compare_label} has at no learning rate"
     return [*notes, *([f"{reach}: {', '.join(lost)}."] if lost else [])]
 
 

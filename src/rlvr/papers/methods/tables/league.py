@@ -5,7 +5,7 @@ profiles.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,21 +35,18 @@ from rlvr.statistics.scores import Matrix, Scores, blind, false_working
 from rlvr.statistics.shown import WHY, WITHHELD, brackets, over
 from rlvr.statistics.table_rows import BLIND, BLIND_LABEL
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable, check_rates
+from rlvr.tables._methods import BenchmarksTable, curve_of
 
 LAST = 0.1  # of a run's steps, over which entropy and seconds are means
 PERCENT = 100.0
 POSSIBLE: dict[str, Range] = dict.fromkeys(("pass_1", "pass_k", "iqm", "false_working"), PERCENTAGE)
 POSSIBLE |= {"gain": of_difference(PERCENTAGE), "entropy": POSITIVE, "distinct": POSITIVE}
-PLACES = {"equal": "at equal pass@1", "common": "at the common rate"}
 NAMED = 6  # methods in a sentence; of others it says how many
-
-Place = Callable[[CellLayout, str | int], Matrix | None]  # of a cell: a measure, or pass@k
 
 
 class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=2, max_length=2)  # pass@1, and the large k that methods are ranked by
-    matched: str  # a sweep of learning rates over all of its methods
+    matched: str  # a sweep of the learning rates of compare_with
     seeds: Positive | None = None  # as many of the paper's training seeds; default: all
 
     @model_validator(mode="after")
@@ -61,13 +58,13 @@ class Config(BenchmarksTable):
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
     """The frontier of every method, the tree, and performance profiles."""
-    check_rates(config, scope)
-    arms, k = [row.arm for row in _methods(config, scope)], _ks(config, scope)
-    swept = [arm for like in arms for arm in scope.swept(like, config.matched)]
+    arms, k, curve = [row.arm for row in _methods(config, scope)], _ks(config, scope), curve_of(config, scope)
+    knots = scope.swept(*curve)
     common: dict[str, Any] = {key: getattr(config, key) for key in ("models", "benchmark", "benchmarks", "seeds")}
-    baseline, title = config.compare_with, config.title
+    baseline, title = curve.baseline, config.title
     curves = frontier.Config(
-        **common, title=f"Pass@{k[0]} against pass@{k[-1]}: {title}", kind="frontier", arms=swept, k=k,
+        **common, title=f"Pass@{k[0]} against pass@{k[-1]}: {title}", kind="frontier", k=k,
+        arms=[*knots, *(arm for arm in arms if arm != baseline)], knots=knots,
         baseline=baseline, note=frontier.NOTE,
     )  # fmt: skip
     tree = league_tree.Config(
@@ -85,7 +82,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     if len(config.over()) != 1 or len(config.models) != 1 or config.compare_with is None:
         raise ConfigError(f"{scope.place}: a league needs exactly one model, one benchmark, and compare_with")
     config = config.model_copy(update={"rows": _methods(config, scope), "every_arm": False, "k": _ks(config, scope)})
-    return _scored.expand(name, config, scope, k=config.k, matched=config.matched, seeds=config.seeds)
+    return _scored.expand(name, config, scope, k=config.k, curve=curve_of(config, scope), seeds=config.seeds)
 
 
 def _ks(config: Config, scope: Scope) -> list[int]:
@@ -109,20 +106,19 @@ def lay_out(item: Item, plan: Plan, paper: str) -> LeagueLayout:
 def statistics(layout: LeagueLayout, scores: Scores, training: RunRows, solutions: Solutions) -> pd.DataFrame:
     """One row per model, method, place and measure.
 
-    `at` is the place: `common`, the common learning rate, or `equal`, where the method has the baseline's pass@1 (no
-    value where none of its rates has it). `pass_1`, `pass_k` and `iqm`, its interquartile mean over runs; `gain`, the
-    difference in pass@k from the baseline, with bounds that hold all methods' together (`rlvr.statistics.joint`);
-    `rank` by pass@k, and `rank_1` by pass@1; `better`, the probability that a run has a higher pass@k than one of the
-    baseline; `entropy` and `seconds` (of a step), means over the last tenth of training; `distinct`, the expected
-    number of different correct solutions among m correct samples; `false_working`, the share of correct samples with a
-    false step, in percent, where the working is checked. Blind guesses have `pass_1` and `pass_k`, where their chance
-    is known.
+    `pass_1`, `pass_k` and `iqm`, its interquartile mean over runs; `gain`, the difference in pass@k from the baseline,
+    with bounds that hold all methods' together (`rlvr.statistics.joint`); `rank` by pass@k, and `rank_1` by pass@1;
+    `better`, the probability that a run has a higher pass@k than one of the baseline; `entropy` and `seconds` (of a
+    step), means over the last tenth of training; `distinct`, the expected number of different correct solutions among m
+    correct samples; `false_working`, the share of correct samples with a false step, in percent, where the working is
+    checked. `at` is `common` for these: all methods have one learning rate. At `equal`, equal pass@1, `gain` is from
+    the baseline's curve at the method's pass@1, and `rank` is by it; neither has a value where the curve does not reach
+    that pass@1. Blind guesses have `pass_1` and `pass_k`, where their chance is known.
     """
     rows = []
     for methods in methods_at(layout, scores):
         values = _Values(methods, training, solutions, layout.distinct)
-        for at, place in (("common", values.at_common), ("equal", values.at_equal)):
-            found = _measures(methods, place, layout)
+        for at, found in (("common", _measures(methods, values, layout)), ("equal", _at_equal(methods, layout))):
             rows += [
                 {**_columns(methods, cell, layout), "at": at, "measure": measure, **_numbers(of_arm.get(cell.arm))}
                 for cell in methods.cells
@@ -142,39 +138,24 @@ def _blind_rows(of_model: dict[str, Any], methods: Methods, k: Sequence[int]) ->
 
 
 class _Values:
-    """The values of methods at a place: of pass@k a matrix (S, N), of other measures (S,); None out of reach."""
+    """Measures of a method's runs (S,)."""
 
     def __init__(self, methods: Methods, training: RunRows, solutions: Solutions, m: int):
         self.methods, self.training = methods, training
-        self.distinct = {policy: _distinct(solutions[policy, methods.evaluation], m) for policy in methods.frames}
+        self.distinct = {policy: _distinct(solutions[policy, methods.evaluation], m) for policy in methods.policies}
 
-    def at_common(self, cell: CellLayout, what: str | int) -> Matrix | None:
-        policies = cell.policies
-        return self.methods.pass_at(what, policies) if isinstance(what, int) else self._of(what, policies, cell)
-
-    def at_equal(self, cell: CellLayout, what: str | int) -> Matrix | None:
-        if isinstance(what, int):
-            return self.methods.at_equal(what, cell)
-        if what == "seconds":  # a base policy has none
-            return None
-        return self.methods.measure_at_equal(lambda policies: self._of(what, policies, cell), cell)
-
-    def _of(self, measure: str, policies: Sequence[str], cell: CellLayout) -> Matrix:
-        """A measure of each policy. The base policy's entropy is that of the first step of a method's runs.
-
-        Of a run, entropy and seconds are means over the last tenth of training.
-        """
+    def of(self, measure: str, policies: Sequence[str]) -> Matrix:
+        """A measure of each policy; entropy and seconds are means over the last tenth of training."""
         if measure == "distinct":
             return np.array([self.distinct[policy] for policy in policies])
         if measure == "false_working":
             shares = [false_working([self.methods.frames[policy]]) for policy in policies]
             return np.array([np.nan if share is None else PERCENT * share for share in shares])
-        is_base, means = policies[0] not in self.training, []
-        for run in cell.policies if is_base else policies:
-            rows = self.training[run]["metrics"]
-            rows = rows[:1] if is_base else rows[-max(1, round(LAST * len(rows))) :]
-            seconds = measure == "seconds"
-            means.append(np.mean([row["timing"]["step"] if seconds else value_of(row, measure, run) for row in rows]))
+        means = []
+        for run in policies:
+            rows, seconds = self.training[run]["metrics"], measure == "seconds"
+            last = rows[-max(1, round(LAST * len(rows))) :]
+            means.append(np.mean([row["timing"]["step"] if seconds else value_of(row, measure, run) for row in last]))
         return np.array(means)
 
 
@@ -187,34 +168,43 @@ def _distinct(by_problem: dict[str, Counter[str]], m: int) -> float:
     return float(np.mean(known)) if known else np.nan
 
 
-def _measures(methods: Methods, place: Place, layout: LeagueLayout) -> dict[str, dict[str, Interval]]:
-    """Each measure of the methods at a place, by arm."""
+def _measures(methods: Methods, values: _Values, layout: LeagueLayout) -> dict[str, dict[str, Interval]]:
+    """Each measure of the methods at the common rate, by arm."""
     settings, (_, k), base = layout.statistics, layout.k, methods.baseline.arm
     confidence, intervals = settings.confidence, SeedsAndProblems(settings.confidence, SHARE)
     generator = np.random.default_rng(settings.seed)
 
-    def reached(what: str | int) -> dict[str, Matrix]:
-        values = ((cell.arm, place(cell, what)) for cell in methods.cells)
-        return {arm: of for arm, of in values if of is not None}
-
     def middle(values: Matrix) -> Interval:
         return RunsAndProblemsByBenchmark(len(values), confidence, SHARE).of(iqm, [values])
 
-    first, last = reached(1), reached(k)
-    others = {arm: values for arm, values in last.items() if arm != base and base in last}
+    first, last = ({cell.arm: methods.pass_at(at, cell.policies) for cell in methods.cells} for at in (1, k))
+    others = {arm: matrix for arm, matrix in last.items() if arm != base}
     return {
-        "pass_1": {arm: _percent(intervals.of(values)) for arm, values in first.items()},
-        "pass_k": {arm: _percent(intervals.of(values)) for arm, values in last.items()},
-        "iqm": {arm: _percent(middle(values)) for arm, values in last.items()},
-        "gain": _gains({arm: values - last[base] for arm, values in others.items()}, methods, settings),
+        "pass_1": {arm: _percent(intervals.of(matrix)) for arm, matrix in first.items()},
+        "pass_k": {arm: _percent(intervals.of(matrix)) for arm, matrix in last.items()},
+        "iqm": {arm: _percent(middle(matrix)) for arm, matrix in last.items()},
+        "gain": _gains({arm: matrix - last[base] for arm, matrix in others.items()}, methods, settings),
         "rank": _ranks(last, confidence, generator),
         "rank_1": _ranks(first, confidence, generator),
-        "better": {arm: _better(values, last[base], settings) for arm, values in others.items()},
+        "better": {arm: _better(matrix, last[base], settings) for arm, matrix in others.items()},
         **{
-            name: {arm: over_seeds(of, confidence, POSSIBLE.get(name, ANY)) for arm, of in reached(name).items()}
+            name: {
+                cell.arm: over_seeds(values.of(name, cell.policies), confidence, POSSIBLE.get(name, ANY))
+                for cell in methods.cells
+            }
             for name in ("entropy", "distinct", "seconds", "false_working")
         },
     }
+
+
+def _at_equal(methods: Methods, layout: LeagueLayout) -> dict[str, dict[str, Interval]]:
+    """The differences from the baseline's curve, and the ranks by them."""
+    settings = layout.statistics
+    found = ((cell.arm, methods.at_equal(layout.k[-1], cell)) for cell in methods.cells)
+    reached = {arm: matrix for arm, matrix in found if matrix is not None}
+    others = {arm: matrix for arm, matrix in reached.items() if arm != methods.baseline.arm}
+    generator = np.random.default_rng(settings.seed)
+    return {"gain": _gains(others, methods, settings), "rank": _ranks(reached, settings.confidence, generator)}
 
 
 def _gains(differences: dict[str, Matrix], methods: Methods, settings: Statistics) -> dict[str, Interval]:
@@ -259,22 +249,23 @@ def _numbers(found: Interval | None) -> dict[str, float | None]:
 
 
 def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
-    """The table, the highest rank first, two lines per method; methods without a rank at the end, by pass@k."""
+    """The table, the highest rank first; methods without a rank at equal pass@1 at the end, by pass@k."""
     k, digits = layout.k[-1], {"entropy": 3, "better": 2, "distinct": 2, "seconds": 2}
     baseline, confidence = layout.compare_label, f"{100 * layout.confidence:g} %"
     headers = {
-        "rank": "rank",
-        "pass_1": "@1",
-        "pass_k": f"@{k}",
-        "gain": f"@{k} less {baseline}'s",
-        "iqm": f"IQM of @{k}",
-        "better": f"P(@{k} above {baseline})",
-        "entropy": "entropy",
-        "distinct": f"distinct @{layout.distinct}",
-        "seconds": "seconds a step",
+        ("equal", "rank"): "rank",
+        ("equal", "gain"): f"@{k} less {baseline}'s at equal pass@1",
+        ("common", "pass_1"): "@1",
+        ("common", "pass_k"): f"@{k}",
+        ("common", "gain"): f"@{k} less {baseline}'s",
+        ("common", "iqm"): f"IQM of @{k}",
+        ("common", "better"): f"P(@{k} above {baseline})",
+        ("common", "entropy"): "entropy",
+        ("common", "distinct"): f"distinct @{layout.distinct}",
+        ("common", "seconds"): "seconds a step",
     }
     checked = statistics.loc[statistics["measure"] == "false_working", "value"].notna().any()
-    headers |= {"false_working": "false working (%)"} if checked else {}
+    headers |= {("common", "false_working"): "false working (%)"} if checked else {}
     is_blind = statistics["arm"] == BLIND
     blind_guesses, statistics = statistics.loc[is_blind], statistics.loc[~is_blind]
     lines = []
@@ -282,13 +273,11 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
         of: Any = rows.set_index(["at", "measure"]).sort_index()
         rank = of.loc[("equal", "rank"), "value"]
         order = (model, 1e9 if pd.isna(rank) else rank, -of.loc[("common", "pass_k"), "value"])
-        for at, place in PLACES.items():
-            texts = {header: _text(of.loc[at, name], digits.get(name, 1), name) for name, header in headers.items()}
-            name = rows["label"].iloc[0] if at == "equal" else ""
-            lines.append((order, {"Method": name, "": place, **texts}))
+        texts = {header: _text(of.loc[at], digits.get(at[1], 1), at[1]) for at, header in headers.items()}
+        lines.append((order, {"Method": rows["label"].iloc[0], **texts}))
     for model, rows in blind_guesses.groupby("model", sort=False):
-        exact = {headers[row["measure"]]: _text(row, 1, row["measure"]) for row in rows.to_dict("records")}
-        empty = dict.fromkeys(["", *headers.values()], "")
+        exact = {headers["common", row["measure"]]: _text(row, 1, row["measure"]) for row in rows.to_dict("records")}
+        empty = dict.fromkeys(headers.values(), "")
         lines.append(((model, np.inf, 0.0), {"Method": BLIND_LABEL, **empty, **exact}))
     frame = pd.DataFrame([line for _, line in sorted(lines, key=lambda pair: pair[0])])
     first = statistics.iloc[0]
@@ -298,10 +287,8 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
         f"{statistics['seeds'].max()} training seeds × problems (two-way random effects, Student's t); of ranks and "
         "probabilities percentiles of 2,000 draws of seeds and problems; of entropy and distinct solutions "
         f"Student's t over seeds. Differences from {baseline} have bounds that hold all methods' together (max-t).",
-        "A method's first line is at equal pass@1, its second at the common learning rate. "
-        f"At equal pass@1: where a method's curve over its learning rates, from the base policy on, has the pass@1 of "
-        f"{baseline} at the common learning rate; entropy and distinct solutions are interpolated by the same share. "
-        f"Ranks are by pass@{k}.",
+        f"Every method has the common learning rate. At equal pass@1 it is compared with the curve of {baseline} over "
+        "several learning rates, at the method's pass@1. Ranks are by this difference.",
         *_out_of_reach(statistics, baseline),
         "IQM: the mean of the middle half of runs. Entropy (nats per token of training rollouts) and seconds are "
         "means over the last tenth of training.",
@@ -315,7 +302,7 @@ def render(layout: LeagueLayout, statistics: pd.DataFrame) -> Rendered:
 def _out_of_reach(statistics: pd.DataFrame, baseline: str) -> list[str]:
     ranked = statistics[(statistics["at"] == "equal") & (statistics["measure"] == "rank")]
     lost = ranked[ranked["value"].isna()]["label"]
-    return [f"No learning rate has the pass@1 of {baseline}: {', '.join(lost)}."] if len(lost) else []
+    return [f"With a pass@1 that {baseline} has at no learning rate: {', '.join(lost)}."] if len(lost) else []
 
 
 def _text(row: Any, digits: int, name: str) -> str:
@@ -339,6 +326,7 @@ def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
     low: Any = wide["value_low"].astype(float)
     base = next(arm for arm in labels if np.isnan(value["common"]["gain"][arm]))
     k, baseline = statistics["k"].iloc[0], labels[base]
+    value.loc[base, [("common", "gain"), ("equal", "gain")]] = 0.0
 
     def first_by(at: str, rank: str, score: str) -> str:
         """The methods whose rank may be 1, those with the highest score first; equal methods share a rank."""
@@ -348,12 +336,12 @@ def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
 
     above = [labels[arm] for arm in value.index if low["equal"]["gain"][arm] > 0]
     many = f"{', '.join(above)} {'is' if len(above) == 1 else 'are'}" if above else "no method is"
-    entropy, seconds = value["equal"]["entropy"].dropna(), value["common"]["seconds"]
+    entropy, seconds = value["common"]["entropy"], value["common"]["seconds"]
     return [
         "For one answer, the highest pass@1 at the common learning rate may be that of "
         f"{first_by('common', 'rank_1', 'pass_1')} (a rank's interval holds 1).",
-        f"For many answers, {many} above {baseline} at k = {k} where all have its pass@1 (bounds for all methods "
-        f"together), and the highest may be {first_by('equal', 'rank', 'pass_k')}; there entropy is "
+        f"For many answers, {many} above {baseline} at k = {k} and equal pass@1 (bounds for all methods "
+        f"together), and the highest may be {first_by('equal', 'rank', 'gain')}; entropy is "
         f"{entropy.min():.3f} to {entropy.max():.3f} nats ({baseline}: {entropy[base]:.3f}), and a step takes "
         f"{seconds.min():.2f} to {seconds.max():.2f} seconds ({baseline}: {seconds[base]:.2f}).",
     ]
