@@ -19,7 +19,7 @@ def test_a_new_paper_is_planned_and_has_a_table_at_equal_pass_1(copy):
         assert set(paper.tables) == {"main", "main_matched"} and set(paper.figures) == {"main_frontier"}
     plan = make_plan(copy, "smoke", ["two_weights"])
     rates = {(spec.estimator["name"], spec.rl.learning_rate) for spec in plan.runs.values()}
-    assert len(rates) == 6 and len(plan.runs) == 12, "two methods, three rates, two seeds"
+    assert len(rates) == 5 and len(plan.runs) == 10, "a method, a baseline at four rates, two seeds"
 
 
 def test_wrong_and_taken_names_are_one_line(copy):

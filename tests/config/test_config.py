@@ -68,6 +68,7 @@ def test_every_method_is_in_the_comparison():
 
 
 def test_a_pattern_in_a_sweep_is_the_arms_that_it_matches(copy):
+    edit(copy, ACE, "like: [grpo, ace_grpo-alpha-0.0]", 'like: ["*"]')
     arms = make_plan(copy, "smoke", ["ace"]).papers["ace"].paper.sweeps["lr"].like
     assert arms[-6:] == [f"ace_grpo-alpha-{value}" for value in (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)]
     edit(copy, ACE, 'like: ["*"]', 'like: ["*", "ace_grpo*"]')

@@ -49,8 +49,8 @@ def test_controls_at_0_8_and_0_9_times_the_rate_are_on_no_curve(paper):
 def test_a_frontier_goes_from_the_smallest_k_to_the_largest_that_the_scale_has(laptop):
     figure = laptop.papers["agrae"].figures["core_frontier"]
     assert figure.content.k == [1, 64] and figure.content.benchmark == "math-test"
-    arms = {"base", "grpo", "w_reinforce", "a_grae", "negative_dominant"}
-    assert {cell.row.arm.split("-")[0] for cell in figure.cells} == arms
+    arms = [cell.row.arm for cell in laptop.papers["agrae"].tables["core_matched"].cells]
+    assert {cell.row.arm.split("-")[0] for cell in figure.cells} == set(arms) > {"base", "grpo", "a_grae"}
     assert set(laptop.papers["agrae"].tables["core_matched"].policies()) == set(figure.policies())
 
 
@@ -226,8 +226,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 136, "lens": 64, "agrae": 136 + 16}
-    assert len(set().union(*runs.values())) == 136 + 64 + 136 + 16
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 104, "lens": 80, "agrae": 136}
+    assert len(set().union(*runs.values())) == 104 + 80 + 136
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}

@@ -17,8 +17,8 @@ from rlvr.statistics.table_rows import UNTRAINED
 MANY = 12  # more methods than these have a panel each
 SPREAD: dict[str, Any] = {"elinewidth": 0.6, "alpha": 0.45}
 NOTE = (
-    "A method that is better, and not merely bolder or shyer in its steps, lies above the baseline's curve. The larger "
-    "a dot of the curve, the larger its learning rate."
+    "A method that is better, and not merely bolder or shyer in its steps, lies above the baseline's curve over its "
+    "learning rates."
 )
 
 
@@ -32,12 +32,12 @@ class Config(_scored.ScoredFigure):
         return self
 
 
-CAPTION = f"{_scored.CAPTION} The larger a dot of the curve, the larger its learning rate."
+CAPTION = f"{_scored.CAPTION} The larger a dot, the larger its learning rate."
 
 
 class FrontierLayout(_scored.ScoredLayout):
-    baseline: str
-    knots: tuple[str, ...]
+    baseline: str | None = None  # this and the next: none in snapshots in which each method had a curve
+    knots: tuple[str, ...] = ()
 
 
 def expand(name: str, config: Config, scope: Scope) -> Item:
@@ -85,7 +85,7 @@ def _together(frame: pd.DataFrame, layout: FrontierLayout) -> Figure:
     return figure
 
 
-def _a_panel_each(frame: pd.DataFrame, baseline: str) -> Figure:
+def _a_panel_each(frame: pd.DataFrame, baseline: str | None) -> Figure:
     """A panel per method, beside the baseline's curve, with all others in grey."""
     low_k, high_k = frame["k"].min(), frame["k"].max()
     cells_of: dict[Any, pd.DataFrame] = dict(list(frame.groupby("method", sort=False)))

@@ -59,7 +59,7 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
                 # At equal pass@1 methods do not differ in pass@1, and the base policy is far from the curve.
                 alike = layout.at_equal_pass_1 and (cell.arm == BASE or (score, k) == ("pass", 1))
                 if baseline not in (None, cell) and not alike:
-                    against = against_baseline(cell, baseline, frames, measure)
+                    against = against_baseline(cell, _with_seeds_of(cell, baseline), frames, measure)
                 on_curve_SN = against.score_SN if isinstance(against, OnCurve) else None
                 difference = None if on_curve_SN is None else intervals.of_difference(own_SN, on_curve_SN)
                 row = {
@@ -75,6 +75,15 @@ def pass_at_k_rows(layout: ScoresLayout, scores: Scores, reference: Reference | 
         rows += _untrained_rows(layout, cells[0], panel.name, first, units, samples)
     frame = pd.DataFrame(rows)
     return frame.assign(difference_p_holm=holm(frame["difference_p"]), data=frame["benchmark"].map(layout.sets()))
+
+
+def _with_seeds_of(cell: CellLayout, baseline: CellLayout) -> CellLayout:
+    """The baseline with the seeds of a cell, which may have only the first of them."""
+    seeds = len(cell.policies)
+    if cell.arm == BASE or seeds >= len(baseline.policies):
+        return baseline
+    rates = tuple(rate.model_copy(update={"policies": rate.policies[:seeds]}) for rate in baseline.rates)
+    return baseline.model_copy(update={"policies": baseline.policies[:seeds], "rates": rates})
 
 
 def against_baseline(

@@ -27,7 +27,7 @@ from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import Scores
 from rlvr.statistics.table_rows import pass_at_k_rows
 from rlvr.tables import _scored
-from rlvr.tables._methods import BenchmarksTable, curve_of
+from rlvr.tables._methods import BenchmarksTable, check_baseline, curve_of
 
 WORDS = _scored.Words(
     headers={"pass": "@{k}", "avg": "avg@{k}", "maj": "maj@{k}"},
@@ -63,8 +63,9 @@ def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemC
     """
     if config.matched is None:
         return {}, {}
-    baseline, sweep = curve_of(config, scope)
     part, rows = scope.matched, scope.rows(config)
+    check_baseline(config, rows, scope)
+    baseline, sweep = curve_of(config, scope)
     some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
     common = {"models": some, "by_name": config.by_name or name in scope.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}

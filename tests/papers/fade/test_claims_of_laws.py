@@ -25,8 +25,8 @@ def scores(monkeypatch, slopes: dict[str, float]) -> dict:
 
 
 def term(weight: float, arm: str, policies: list[str]) -> dict:
-    rates = [{"learning_rate": None, "policies": policies}]
-    return {"weight": weight, "arm": arm, "label": arm, "k": None, "levels": None, "evaluation": "x", "rates": rates}
+    head = {"weight": weight, "arm": arm, "label": arm, "k": None, "levels": None, "evaluation": "x"}
+    return {**head, "learning_rate": None, "policies": policies}
 
 
 def test_a_base_policy_without_seeds_stands_beside_each_seed(monkeypatch):
