@@ -68,7 +68,7 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     more = set(full.runs) - set(laptop.runs)
     assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
-        "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts"},
+        "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts", "core_path", "core_path_hard"},
         "lens": {"regime", "readings"},
         "agrae": {"regime"},
     }
@@ -95,7 +95,7 @@ def test_a_scale_may_make_equal_pass_1_for_some_papers_alone(copy):
     for paper, expected in {"ace": {"core_matched", "core_hard_matched", "core_frontier"}, "agrae": set()}.items():
         asked = asked_for(plan, paper)
         assert {name for name in asked if plan.papers[paper].item(name).companion_of} == expected
-    edit(copy, "papers/ace/scales.yaml", "pretrained: {companions: true}", "pretraind: {companions: true}")
+    edit(copy, "papers/ace/scales.yaml", "pretrained: {companions", "pretraind: {companions")
     refused(copy, r"papers/ace/scales.yaml: pretraind: unknown scale .*did you mean 'pretrained'", "ace")
 
 

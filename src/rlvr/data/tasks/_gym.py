@@ -32,9 +32,10 @@ def generates(
     words: Callable[[Entry, int], str | None],
     chance: Callable[[str], float],
     solutions: Callable[[str], int],
+    key: Callable[[str], str] = normal,
 ) -> Generates:
     """The `generate_problems` of a task: `settings(level)` of the library's data set, and the words of an entry, None
-    where it is not of the level. Texts that are equal but for marks, as overlaps are counted, are of one part."""
+    where it is not of the level. Texts with one `key` are of one part, so those that are equal but for marks."""
 
     def generate_problems(
         part: str,
@@ -61,7 +62,7 @@ def generates(
         def problem(text: str, level: int) -> Problem:
             return Problem(f"{part}-{text}", text, json.dumps(entries[text]), LABEL.format(level))
 
-        return drawn_in_turn(*(part, levels, count), draw=draw, fits=fits, problem=problem, key=normal)
+        return drawn_in_turn(*(part, levels, count), draw=draw, fits=fits, problem=problem, key=key)
 
     return generate_problems
 
