@@ -51,6 +51,7 @@ Batch = tuple[Groups, Tensor, Tensor, Tensor]  # weights (P, G, 1), log pi and l
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES, KS = 32, (1, 4, 16)  # of the evaluation at the end: responses per problem, and the k of pass@k
 ONLY = {"critic": None, "loss.ratio": "token", "rollout.dynamic_sampling": False, "reward.format_share": 0}
+ONLY |= {"reward.flipped": 0}
 ONLY |= {"rl.precision": "float32", "rl.reference_reset": 0, "rl.last_layers": 0, "selection.rule": "last"}
 
 

@@ -62,6 +62,7 @@ DEFAULTS = {
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
     "Selection.rule": "last",
+    "Reward.flipped": 0.0,
     "Reward.format_share": 0.0,
     "ScratchModel.task": "operator_fill",
     "ScratchModel.vision": None,
@@ -88,6 +89,7 @@ LATER = {
     **{"pacs.std": "biased", "pacs.actor": False, "pacs.over": "sum"},
     **{"power_alpha.focus": "hard", "fade.unit": "nats", "a_grae.rate": "correct", "pass_at_k_loo.k": None},
     **{"lens.probability": "length_normalised", "lens.divisor": "rollouts", "lens.gamma": None},
+    **{"ace.confidence": "own", "lens.placed": "own", "a_grae.fixed": None, "pacs.likelihood": "logistic"},
 }
 SAID_ONLY = ("about", "stand_in")  # in no identity
 WHAT_TO_DO = (

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.members import ACROSS_GROUPS, inputs, member, outcomes, weigh
+from support.members import ACROSS_GROUPS, IN_ORDER, inputs, member, outcomes, weigh
 
 from rlvr import estimators
 from rlvr.estimators import Estimator
@@ -62,7 +62,10 @@ def test_permuting_rollouts_and_prompts_permutes_weights(name, settings):
     weights = weigh(name, rewards, given, **settings)
     rows, columns = (torch.randperm(n, generator=torch.Generator().manual_seed(n)) for n in (32, 5))
     again = weigh(name, rewards[rows][:, columns], only(given, lambda x: x[rows][:, columns]), **settings)
-    torch.testing.assert_close(again, weights[rows][:, columns], rtol=1e-10, atol=1e-12)
+    if (name, settings) in IN_ORDER:
+        assert not torch.allclose(again, weights[rows][:, columns])
+    else:
+        torch.testing.assert_close(again, weights[rows][:, columns], rtol=1e-10, atol=1e-12)
 
 
 @member

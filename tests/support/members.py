@@ -33,6 +33,8 @@ VARIANTS = {
         {"modulation": "relu"},
         {"negatives": "zero_reward"},
         {"negatives": "incorrect"},
+        {"confidence": "mean"},
+        {"confidence": "shuffled"},
     ],
     "lens": [
         {"groups": "mixed"},
@@ -43,8 +45,14 @@ VARIANTS = {
         {"divisor": "rollouts_if_mixed"},
         {"divisor": "tokens", "gamma": 1.1},
         {"gamma": 2.0, "std": "unbiased"},
+        {"placed": "next"},
     ],
-    "a_grae": [{"levels": "group", "alpha": 0.5}, {"levels": "sample", "base": "dr_grpo"}, {"easy": "code"}],
+    "a_grae": [
+        {"levels": "group", "alpha": 0.5},
+        {"levels": "sample", "base": "dr_grpo"},
+        {"easy": "code"},
+        {"fixed": 0.4},
+    ],
     "positive_dominant": [{"base": "dr_grpo"}],
     "negative_dominant": [{"base": "rloo"}],
     "hard_focused": [{"base": "dr_grpo"}],
@@ -57,11 +65,13 @@ VARIANTS = {
         {"beta": 0.5, "class_weights": False},
         {"actor": True},
         {"actor": True, "score": "dr_grpo", "class_weights": False},
+        {"likelihood": "linear"},
     ],
 }
 WITHOUT_CLOSED_FORM = {"t2t"}
 STATE = {"omega": 0.3, "anchor": 0.4, "alpha": 2.5, "delta": 0.6}
-ACROSS_GROUPS = [("fade", {"baseline": "batch"})]
+ACROSS_GROUPS = [("fade", {"baseline": "batch"}), ("ace", {"confidence": "mean"}), ("lens", {"placed": "next"})]
+IN_ORDER = [("ace", {"confidence": "shuffled"}), ("lens", {"placed": "next"})]  # placebos: an order of draws is random
 MEMBERS = [(name, settings) for name in estimators.names() for settings in [{}, *VARIANTS.get(name, [])]]
 member = pytest.mark.parametrize(("name", "settings"), MEMBERS)
 

@@ -25,6 +25,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.policies.store import HEAD, kept_files, load
 from rlvr.records import Completion, KeptGroup, Problem, read_records
 from rlvr.show.weights import under_its_state
+from rlvr.training.rollouts import flip_key, flipped
 
 pytestmark = pytest.mark.verl
 SFT = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
@@ -107,7 +108,8 @@ def spec_of(name: str) -> tuple[RunSpec, Path]:
     if name == "fade":
         changes |= {"last_layers": 1, "last_layers_resets": 1}  # between the steps
     probe = spec.probe.model_copy(update={"greedy": name == "ace", "keep_weights": name == "fade"})
-    changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe})
+    reward = spec.reward.model_copy(update={"flipped": 0.3 if name == "ace" else 0.0})
+    changed = spec.model_copy(update={"rl": spec.rl.model_copy(update=changes), "probe": probe, "reward": reward})
     # Several microbatches for each rank's 6 responses; of FADE only the stop saves.
     changes = {"tokens_per_gpu": 128 if RANKS[name] > 1 else 16384} | ({"save_every": 100} if name == "fade" else {})
     return changed, spec_file(plan.executions[run_name].model_copy(update=changes))
@@ -245,6 +247,15 @@ def test_the_rollouts_that_it_keeps_are_of_both_steps_with_their_weights(run_of,
         if spec.critic is None:
             estimator = Estimator.of_run(spec.estimator, spec.steps)
             assert under_its_state(estimator, group) == pytest.approx(group.weights, rel=1e-3, abs=1e-5)
+
+
+def test_rewards_are_turned_round_as_in_process(run_of):
+    """ACE's run turns 30 % of its verdicts."""
+    spec, folder = run_of
+    for group in read_records(folder / "rollouts.jsonl.gz", KeptGroup):
+        correct_PG = torch.tensor([[float(status == "correct") for status in group.statuses]])
+        key = flip_key(spec.seed, group.step, group.problem)
+        assert group.rewards == flipped(correct_PG, spec.reward.flipped, [key])[0].tolist()
 
 
 def spec_evaluation():

@@ -35,6 +35,14 @@ def quantiles(name: str, values: Tensor) -> dict[str, float | None]:
     return {f"{name}_q{round(100 * q)}": float(values.quantile(q)) if values.numel() else None for q in (0.5, 0.9)}
 
 
+def of_next(values_PG: Tensor, chosen_PG: Tensor) -> Tensor:
+    """Each chosen rollout's value is that of the next chosen one in its group, and the last one's that of the first."""
+    order_PG = torch.argsort((~chosen_PG).to(torch.uint8), dim=1, stable=True)  # the chosen ones first, in their order
+    counts_P1 = chosen_PG.sum(dim=1, keepdim=True).clamp(min=1)
+    following_PG = order_PG.gather(1, chosen_PG.cumsum(dim=1) % counts_P1)
+    return torch.where(chosen_PG, values_PG.gather(1, following_PG), values_PG)
+
+
 def masked(p: Tensor, inside: Tensor) -> Tensor:
     """`inside` where 0 < p < 1, and zero in groups of equal rewards."""
     return torch.where((p > 0) & (p < 1), inside, torch.zeros_like(p))

@@ -54,9 +54,12 @@ def sample_factor(p: Tensor, omega: float, easy: str) -> Tensor:
     return torch.where(inside, 0.5 * (omega / safe.sqrt() + (1 - omega) / easier), torch.ones_like(p))
 
 
-def controller(state: dict[str, float], rewards_PG: Tensor) -> dict[str, float]:
-    """omega, the batch's mean reward; kept in [0, 1] for shaped rewards."""
-    return {"omega": min(1.0, max(0.0, float(rewards_PG.mean())))}
+def controller(state: dict[str, float], rewards_PG: Tensor, *, fixed: float | None = None) -> dict[str, float]:
+    """omega, the batch's mean reward; kept in [0, 1] for shaped rewards.
+
+    `fixed` is a placebo (ours): omega is this constant, such as the mean that it has over a run, and steers nothing.
+    """
+    return {"omega": min(1.0, max(0.0, float(rewards_PG.mean()) if fixed is None else fixed))}
 
 
 def masses(
@@ -76,4 +79,4 @@ def masses(
     return success * sample * (min(1.0, omega / alpha) if levels != "sample" else 1.0), failure * sample
 
 
-ESTIMATOR = EstimatorKind(advantages, masses, controller=controller, later=("rate",), rate=True)
+ESTIMATOR = EstimatorKind(advantages, masses, controller=controller, later=("rate", "fixed"), rate=True)

@@ -20,6 +20,7 @@ def advantages(
     negatives: Literal["below_mean", "zero_reward", "incorrect"] = "below_mean",
     std: Std = "biased",
     epsilon: float = 1e-6,
+    confidence: Literal["own", "mean", "shuffled"] = "own",
 ) -> Tensor:
     """Confidence-aware error penalty (ACE, Def. 2, Eq. 5-6): A (1 + alpha f(c)) for errors, A unchanged otherwise.
 
@@ -35,6 +36,11 @@ def advantages(
     groups of equal rewards, where A is zero. With a length penalty `below_mean` takes correct and overlong rollouts for
     errors too, and `zero_reward` no wrong and overlong one. A rollout with A >= 0 is never scaled.
 
+    `confidence` makes two placebos (ours), which keep the size and take the idea away: `mean` scales every error by one
+    factor, the mean of 1 + alpha f(c) over the step's errors weighted by |A|, so that these keep their summed weight;
+    `shuffled` gives each error the c of the next error in its group (the last one the first's). Rollouts of a group are
+    independent draws, so that their order is a random one, and a response's c tells nothing of the one before it.
+
     `lengths_PG` (tokens) is needed for `mean` only. Raises ValueError for negative alpha.
     """
     if alpha < 0:
@@ -43,6 +49,7 @@ def advantages(
         raise ValueError("c divided by the length needs lengths")
     error_PG, base_PG = _errors(rewards_PG, base, negatives, std, epsilon)
     factor_PG = _factor(log_ratio_PG, lengths_PG, alpha, modulation, aggregation)
+    factor_PG = _given(factor_PG, error_PG, base_PG, confidence)
     return torch.where(error_PG, base_PG * factor_PG, base_PG)
 
 
@@ -63,6 +70,14 @@ def _factor(log_ratio_PG: Tensor, lengths_PG: Tensor | None, alpha: float, modul
     return 1 + alpha * (F.softplus(confidence_PG) if modulation == "softplus" else F.relu(confidence_PG))
 
 
+def _given(factor_PG: Tensor, error_PG: Tensor, base_PG: Tensor, confidence: str) -> Tensor:
+    """The factors of errors: their own, or a placebo's."""
+    if confidence == "mean":
+        size_PG = torch.where(error_PG, base_PG.abs(), 0.0)
+        return _groups.divide((size_PG * factor_PG).sum(), size_PG.sum()).expand_as(factor_PG)
+    return _groups.of_next(factor_PG, error_PG) if confidence == "shuffled" else factor_PG
+
+
 def figures(
     rewards_PG: Tensor,
     *,
@@ -75,13 +90,15 @@ def figures(
     negatives: str,
     std: Std,
     epsilon: float,
+    confidence: str,
 ) -> dict[str, float | None]:
     """The factor 1 + alpha f(c) over the errors it scales: quantiles, and standard deviation over mean.
 
     Where the factor is one number for all errors, ACE is its base with a larger negative weight, whatever c is.
     """
-    error_PG, _ = _errors(rewards_PG, base, negatives, std, epsilon)
-    factors = _factor(log_ratio_PG, lengths_PG, alpha, modulation, aggregation)[error_PG]
+    error_PG, base_PG = _errors(rewards_PG, base, negatives, std, epsilon)
+    factor_PG = _factor(log_ratio_PG, lengths_PG, alpha, modulation, aggregation)
+    factors = _given(factor_PG, error_PG, base_PG, confidence)[error_PG]
     spread = float(factors.std(correction=0) / factors.mean()) if factors.numel() else None
     return {**_groups.quantiles("factor", factors), "factor_spread": spread}
 
@@ -97,4 +114,11 @@ def masses(p: Tensor, rollouts: int, *, alpha: float, modulation: str, **base: A
     return success, failure * (1 + alpha * (log(2) if modulation == "softplus" else 0.0))
 
 
-ESTIMATOR = EstimatorKind(advantages, masses, needs=needs, figures=figures, base_where={"alpha": 0.0})  # App. D
+ESTIMATOR = EstimatorKind(
+    advantages,
+    masses,
+    needs=needs,
+    figures=figures,
+    later=("confidence",),
+    base_where={"alpha": 0.0},  # App. D
+)

@@ -20,6 +20,7 @@ def advantages(
     gamma: float | None = None,
     std: Std = "biased",
     epsilon: float = 1e-6,
+    placed: Literal["own", "next"] = "own",
 ) -> Tensor:
     """Likelihood-calibrated rewards (LENS, sec. 5.1): A = GRPO of r - (1 - r) pibar / (G (D - pibar)).
 
@@ -36,6 +37,10 @@ def advantages(
     all-wrong ones (sec. 5.1 motivates G by mixed groups alone), or T (App. C). `gamma` stands in place of D (App. C:
     pibar / (T (gamma - pibar)) with `divisor: tokens`, "with gamma > 0 properly tuned"). pibar may reach 1, where a
     smaller gamma has a pole and rewards errors beyond it: so gamma must exceed 1.
+
+    `placed: next` is a placebo (ours): the weights of an all-wrong group go to the next group of the step, whatever its
+    rewards, and are added to those that it has. The prompts of a step are in random order, so that random groups learn
+    in place of the all-wrong ones; each weight stays as it is.
 
     By default calibrated rewards lie in [-1/G, 0] for errors, so that in a mixed group every error stays below the
     mean; in an all-wrong group |A| < alpha / G. Raises ValueError for negative alpha, and gamma of at most 1.
@@ -56,7 +61,11 @@ def advantages(
     # All-right groups have equal calibrated rewards, hence zeros.
     mixed_PG = load_base("grpo", std=std, epsilon=epsilon)(binary_PG if groups == "negative" else calibrated_PG)
     weight = 0.0 if groups == "mixed" else alpha
-    return torch.where(_groups.mean(binary_PG) == 0, weight * _groups.centred(calibrated_PG), mixed_PG)
+    wrong_P1 = _groups.mean(binary_PG) == 0
+    negative_PG = weight * _groups.centred(calibrated_PG)
+    if placed == "next":
+        return mixed_PG.masked_fill(wrong_P1, 0.0) + negative_PG.masked_fill(~wrong_P1, 0.0).roll(1, dims=0)
+    return torch.where(wrong_P1, negative_PG, mixed_PG)
 
 
 def penalties(
@@ -96,4 +105,4 @@ def masses(p: Tensor, rollouts: int, **base: Any) -> tuple[Tensor, Tensor]:
     return base_masses(p, rollouts, base="grpo", **base)
 
 
-ESTIMATOR = EstimatorKind(advantages, masses, later=("probability", "divisor", "gamma"))
+ESTIMATOR = EstimatorKind(advantages, masses, later=("probability", "divisor", "gamma", "placed"))

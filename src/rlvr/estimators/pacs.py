@@ -20,6 +20,7 @@ def advantages(
     class_weights: bool = True,
     actor: bool = False,
     over: Literal["sum", "mean"] = "sum",
+    likelihood: Literal["logistic", "linear"] = "logistic",
 ) -> Tensor:
     """Policy weight of the PACS loss (PACS, Eq. 4, 6-8): A_i = G dJ/dlog pi(y_i|x), J = -L_PACS of the group.
 
@@ -39,17 +40,20 @@ def advantages(
     log-likelihood of R_i. The released code's plain autograd leaves it out, and so does the default. l_i is negative:
     at pi = pi_ref and beta = 1, with class weights, correct responses too have weights below zero (G >= 4).
 
+    `likelihood: linear` is a placebo (ours): the log-likelihood's expansion at psi = 0, (R - 1/2) psi - log 2, so that
+    e_i = w_i (R_i - 1/2) at every policy. With `rloo` and `dr_grpo` the weights then stay those at pi_ref.
+
     `std` as in `grpo`: Eq. 9 writes std, the released code takes the unbiased one and adds 1e-6. Where all r_hat are
     equal (to 1e-4 nats) the std is taken as 1. Rewards are read as classes.
     """
     if beta <= 0:
         raise ValueError(f"beta must be positive: {beta}")
     scale = _scale(beta, over, lengths_PG)
-    critic_PG = _critic(rewards_PG, logp_PG, logp_ref_PG, scale, score, std, class_weights)
+    critic_PG = _critic(rewards_PG, logp_PG, logp_ref_PG, scale, score, std, class_weights, likelihood)
     if not actor:
         return critic_PG
     psi_PG = scores(logp_PG, logp_ref_PG, scale, score, std)
-    return critic_PG + class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)
+    return critic_PG + class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG, likelihood)
 
 
 def needs(*, over: str, **_: Any) -> set[str]:
@@ -73,11 +77,12 @@ def _critic(
     score: str,
     std: Std,
     class_weights: bool,
+    likelihood: str,
 ) -> Tensor:
     """G times the gradient of J by log pi, for given responses."""
     psi_PG = scores(logp_PG, logp_ref_PG, beta, score, std)
     residual_PG = class_weight(rewards_PG, class_weights) * (
-        _groups.correct(rewards_PG).to(rewards_PG.dtype) - torch.sigmoid(psi_PG)
+        _groups.correct(rewards_PG).to(rewards_PG.dtype) - (torch.sigmoid(psi_PG) if likelihood == "logistic" else 0.5)
     )
     rollouts = rewards_PG.shape[1]
     if score == "rloo":
@@ -130,11 +135,12 @@ def objective(
     std: str,
     class_weights: bool,
     over: str = "sum",
+    likelihood: str = "logistic",
     **_: Any,
 ) -> Tensor:
     """-L_PACS a prompt (P), Eq. 8: the mean of w (R log sigmoid(psi) + (1 - R) log(1 - sigmoid(psi)))."""
     psi_PG = scores(logp_PG, logp_ref_PG, _scale(beta, over, lengths_PG), score, std)
-    return (class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG)).mean(dim=1)
+    return (class_weight(rewards_PG, class_weights) * _log_likelihood(rewards_PG, psi_PG, likelihood)).mean(dim=1)
 
 
 def figures(
@@ -154,9 +160,10 @@ def figures(
     return _groups.quantiles("psi", psi_PG.abs())
 
 
-def _log_likelihood(rewards_PG: Tensor, psi_PG: Tensor) -> Tensor:
-    """l of Eq. 5: log sigmoid(psi) where correct, log(1 - sigmoid(psi)) where wrong."""
-    return torch.where(_groups.correct(rewards_PG), F.logsigmoid(psi_PG), F.logsigmoid(-psi_PG))
+def _log_likelihood(rewards_PG: Tensor, psi_PG: Tensor, likelihood: str) -> Tensor:
+    """l of Eq. 5: log sigmoid(psi) where correct, log(1 - sigmoid(psi)) where wrong; or its expansion at psi = 0."""
+    signed_PG = torch.where(_groups.correct(rewards_PG), psi_PG, -psi_PG)
+    return F.logsigmoid(signed_PG) if likelihood == "logistic" else signed_PG / 2 - log(2)
 
 
 def masses(
@@ -177,5 +184,5 @@ def masses(
 
 
 ESTIMATOR = EstimatorKind(
-    advantages, masses, objective=objective, needs=needs, figures=figures, later=("std", "actor", "over")
+    advantages, masses, objective=objective, needs=needs, figures=figures, later=("std", "actor", "over", "likelihood")
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 # (seed, stream, counter) names each random number.
-STREAM_ORDER, STREAM_ROLLOUT, STREAM_PROBE, STREAM_EVALUATION = range(4)
+STREAM_ORDER, STREAM_ROLLOUT, STREAM_PROBE, STREAM_EVALUATION, STREAM_FLIP = range(5)
 
 
 def uniform_noise(key: tuple[int, ...], rollouts: int, tokens: int) -> np.ndarray:

@@ -5,6 +5,7 @@ Dimensions: P prompts, G rollouts per prompt, T response tokens.
 
 import math
 import time
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from torch.nn import functional
 
 from rlvr import verifiers
 from rlvr.config.schema.settings import Reward, Rollout
-from rlvr.policies.noise import STREAM_ROLLOUT, noise_of
+from rlvr.policies.noise import STREAM_FLIP, STREAM_ROLLOUT, noise_of
 from rlvr.policies.sampler import Samples
 from rlvr.policies.store import Policy
 from rlvr.records import Problem
@@ -127,6 +128,7 @@ def collect(
     verifier: Pool,
     *,
     seed: int,
+    step: int,
     position: int,
     prompts: int,
     rollout: Rollout,
@@ -136,7 +138,7 @@ def collect(
 
     Dynamic sampling drops groups whose rollouts are all right or all wrong. It draws further prompts, about as many as
     the informative share suggests, for at most `max_sampling_rounds` rounds. Dropped groups, whose weights are mostly
-    zero, then fill the remaining places.
+    zero, then fill the remaining places. The verdicts that `reward.flipped` turns round are turned after this choice.
     """
     drawn: list[tuple[Groups, Samples]] = []  # of each round
     asked: list[Problem] = []
@@ -176,11 +178,13 @@ def collect(
     if reward.format_share:
         formed = [float(well_formed(text)) for text in texts_of(policy, samples)]
         formed_PG = torch.tensor(formed, device=correct_PG.device).view_as(correct_PG)
+    keys = [flip_key(seed, step, asked[place].id) for place in chosen]
+    rewarded_PG = flipped(correct_PG, reward.flipped, keys)
     return Batch(
         groups,
         samples,
         correct_PG,
-        rewards_of(correct_PG, formed_PG, groups.lengths_PG, reward, rollout.max_response_tokens),
+        rewards_of(rewarded_PG, formed_PG, groups.lengths_PG, reward, rollout.max_response_tokens),
         formed_PG,
         pass_rates,
         dict(Counter(status for row in verdicts for status, _ in row)),
@@ -205,6 +209,22 @@ def _joined(drawn: list[tuple[Groups, Samples]], chosen: list[int], pad: int) ->
     groups, samples = zip(*drawn, strict=True)
     of_groups = {name: joined(name, groups) for name in vars(groups[0])}
     return Groups(**of_groups), Samples(**{name: joined(name, samples) for name in vars(samples[0])})
+
+
+def flip_key(seed: int, step: int, problem: str) -> tuple[int, ...]:
+    """The key of the random numbers that turn a group's verdicts round."""
+    return seed, STREAM_FLIP, step, zlib.crc32(problem.encode())
+
+
+def flipped(correct_PG: Tensor, share: float, keys: list[tuple[int, ...]], first: int = 0) -> Tensor:
+    """The verdicts with a share of them turned round, each by itself: equal responses of a group may differ.
+
+    A key per prompt, and `first` the place in the group of the first rollout that is given.
+    """
+    if share == 0:
+        return correct_PG
+    noise_PG = torch.from_numpy(noise_of(keys, first, correct_PG.shape[1], 1)[..., 0]).to(correct_PG.device)
+    return torch.where(noise_PG < share, 1 - correct_PG, correct_PG)
 
 
 def rewards_of(correct_PG: Tensor, formed_PG: Tensor | None, lengths_PG: Tensor, reward: Reward, limit: int) -> Tensor:

@@ -201,6 +201,7 @@ class Trainer:
             self.order,
             self.verifier,
             seed=self.spec.seed,
+            step=self.step + 1,
             position=self.position,
             prompts=self.spec.rl.prompts_per_step,
             rollout=self.spec.rollout,

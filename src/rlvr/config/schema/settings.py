@@ -94,6 +94,7 @@ class Reward(Strict):
     overlong_penalty: Annotated[float, Field(ge=0)]
     overlong_buffer: Fraction
     format_share: Fraction = 0.0
+    flipped: Fraction = 0.0
 
     @property
     def least(self) -> float:

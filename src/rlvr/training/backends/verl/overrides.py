@@ -250,6 +250,8 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.overlong_penalty": spec.reward.overlong_penalty,
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
         "+rlvr.format_share": spec.reward.format_share,
+        "+rlvr.flipped": spec.reward.flipped,
+        "+rlvr.seed": spec.seed,
         "+rlvr.task": spec.data.task,
         "+rlvr.verifier": spec.data.verifier,
         "+rlvr.verifier_errors": execution.verifier_errors,

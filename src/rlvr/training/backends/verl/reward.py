@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
-from rlvr.training.rollouts import rewards_of
+from rlvr.training.rollouts import flip_key, flipped, rewards_of
 from rlvr.verifiers import settle
 from rlvr.verifiers._form import well_formed
 from rlvr.verifiers.pool import Pool
@@ -29,11 +29,13 @@ class Verified(RewardManagerBase):
         responses, mask = item.batch["responses"], item.batch["attention_mask"]
         tokens = responses[: int(mask[-responses.shape[-1] :].sum())].tolist()
         gold = item.non_tensor_batch["reward_model"]["ground_truth"]
-        judged = await self.loop.run_in_executor(None, self._judge, tokens, gold)
-        judged["reward_extra_info"] |= {"problem": item.non_tensor_batch["extra_info"]["id"], "gold": gold}
+        problem, place = item.non_tensor_batch["extra_info"]["id"], int(item.non_tensor_batch["session_id"])
+        key = flip_key(self.settings.seed, int(item.non_tensor_batch["global_steps"]), problem)
+        judged = await self.loop.run_in_executor(None, self._judge, tokens, gold, key, place)
+        judged["reward_extra_info"] |= {"problem": problem, "gold": gold}
         return judged
 
-    def _judge(self, tokens: list[int], gold: str) -> dict[str, Any]:
+    def _judge(self, tokens: list[int], gold: str, key: tuple[int, ...], place: int) -> dict[str, Any]:
         began = time.perf_counter()
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
         (verdict,) = self.pool.judge([(text, gold)])
@@ -42,7 +44,8 @@ class Verified(RewardManagerBase):
         correct = float(status == "correct")
         formed = torch.tensor([[float(well_formed(text))]]) if self.settings.format_share else None
         lengths = torch.tensor([[float(len(tokens))]])
-        reward = rewards_of(torch.tensor([[correct]]), formed, lengths, self.settings, self.longest)
+        rewarded = flipped(torch.tensor([[correct]]), self.settings.flipped, [key], place)
+        reward = rewards_of(rewarded, formed, lengths, self.settings, self.longest)
         seconds = time.perf_counter() - began
         info = {"acc": correct, "status": status, "extracted": extracted, "seconds": seconds}
         return {"reward_score": float(reward), "reward_extra_info": info}
