@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.runs_by_hand import changed
 
-from rlvr.policies.store import load
+from rlvr.config.registries import BACKENDS
 from rlvr.records import Problem, read_records
 from rlvr.training.checkpoint import Checkpoints
 from rlvr.training.rollouts import flip_key, flipped
@@ -44,16 +44,18 @@ def test_a_run_learns_from_turned_verdicts_and_measures_true_ones(workbench, tmp
     """Also after it was restored, and whatever its minibatches are."""
     problems = read_records(workbench.folder / workbench.spec.data.name / "problems.jsonl", Problem)
 
-    def trainer(prompts_per_minibatch: int) -> Trainer:
+    def trainer(prompts_per_minibatch: int, backend: str = "in_process") -> Trainer:
         rl = {"prompts_per_minibatch": prompts_per_minibatch}
         spec = changed(workbench.spec, reward={"flipped": 0.4}, rl=rl)
-        return Trainer(spec, load(workbench.base), load(workbench.base), problems, [])
+        policy = BACKENDS.load(backend).policy
+        return Trainer(spec, policy(workbench.base), policy(workbench.base), problems, problems[:6])
 
     sizes = workbench.spec.rl.prompts_per_step, 1
     (first, other), again = (trainer(size) for size in sizes), trainer(sizes[0])
-    batch, same = first.gather().batch, other.gather().batch
+    batch, same, native = (t.gather().batch for t in (first, other, trainer(1, "native")))
     turned = batch.rewards_PG != batch.correct_PG
     assert 0.2 < turned.float().mean() < 0.6 and torch.equal(batch.rewards_PG, same.rewards_PG)
+    assert torch.equal(native.rewards_PG != native.correct_PG, turned)
     row = first.advance()
     assert row["pass_rate"] == pytest.approx(float(batch.correct_PG.mean()))
     assert row["reward"] == pytest.approx(float(batch.rewards_PG.mean())) != row["pass_rate"]

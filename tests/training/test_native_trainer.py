@@ -21,7 +21,6 @@ MAPPED = Path("/proc/self/maps")
 RUNS = {
     "GRPO": {},
     "DAPO": {"rollout": {"dynamic_sampling": True}, "loss": {"kl_coefficient": 0.0, "aggregation": "token_mean"}},
-    "15 % of rewards flipped": {"reward": {"flipped": 0.15}},
     "GSPO": {"loss": {"ratio": "sequence"}},
     "PACS": {"estimator": {"name": "pacs"}, "rl": {"reference_reset": 2}},
     "PACS as released": {
