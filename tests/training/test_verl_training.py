@@ -255,7 +255,7 @@ def test_rewards_are_turned_round_as_in_process(run_of):
     for group in read_records(folder / "rollouts.jsonl.gz", KeptGroup):
         correct_PG = torch.tensor([[float(status == "correct") for status in group.statuses]])
         key = flip_key(spec.seed, group.step, group.problem)
-        assert group.rewards == flipped(correct_PG, spec.reward.flipped, [key])[0].tolist()
+        assert group.rewards == tuple(flipped(correct_PG, spec.reward.flipped, [key])[0].tolist())
 
 
 def spec_evaluation():
