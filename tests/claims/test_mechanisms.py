@@ -1,18 +1,24 @@
 """Criteria of mechanism.yaml, by hand on small rows, and their mistakes."""
 
 import math
+from functools import cache
 
 import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
+from support.claims_by_hand import noisy, plain
 from support.own_config import copied
 
-from rlvr.claims import mechanism_table, mechanisms
+from rlvr.claims import grid, mechanism_table, mechanisms, table
+from rlvr.claims.contrasts import PAPER, layout
+from rlvr.claims.evaluate import evaluate, published, summarise
 from rlvr.claims.mechanisms import CriterionSpec, bound, judged, of_run, part_of, shape, unmet
+from rlvr.claims.verdicts import UNJUDGED
 from rlvr.config import paper_folders
 from rlvr.config.layers import ConfigError
 from rlvr.config.schema.mechanism import Criterion
+from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 
 
@@ -91,13 +97,57 @@ def test_what_is_not_met_is_said_with_its_number():
     frame = pd.DataFrame([judged(spec(criterion(), runs=runs), metrics, "tiny") for runs in (("a",), ())])
     assert unmet(frame, ["mine"]) == ["Mine: c is 0.25, needed at least 0.5"] and unmet(frame, ["other"]) == []
     text = mechanism_table.markdown(frame)
-    assert "0 of 1 are met." in text and "It acts (sec. 1)" in text
+    assert "0 of 1 are met." in text and "It acts (sec. 1)." in text
     assert bound(criterion(at_least=0.1, at_most=0.9)) == "at least 0.1 and at most 0.9"
+
+
+def test_not_exercised_overrides_a_reproduced_claim_and_keeps_its_numbers():
+    one = plain(arms=("high", "low"))
+    found = evaluate(one, Evidence(noisy_scores()))
+    before, after = (summarise(one, found, "tiny", unmet) for unmet in ([], ["High: c is 0.2, needed at least 2"]))
+    assert before["verdict"] == "same direction" and after["verdict"] == "not exercised"
+    assert after["reason"] == "High: c is 0.2, needed at least 2" and math.isnan(after["p"])
+    kept = {key: value for key, value in before.items() if key not in ("verdict", "reason", "p")}
+    assert {key: after[key] for key in kept} == kept and after["estimate"] > 0
+    nothing = [{**row, "verdict": "not run"} for row in found]
+    assert summarise(one, nothing, "tiny", ["c"])["verdict"] == "not run"
+    frame = table.tested_together(pd.DataFrame([{**before, **published(one, None)}, {**after, **published(one, None)}]))
+    text = table.markdown(frame)
+    assert "**not exercised**" in text and "High: c is 0.2" in text and "1 of 1 claims are decided" in text
+    assert set(UNJUDGED) >= {"not exercised"} and grid.draw(frame)
+
+
+def noisy_scores():
+    return noisy(1, arms=("high", "low"), shift=0.3)
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "about", "acting"),
+    [
+        ("ace", "larger_k_gain", "method", ("ace_grpo",)),
+        ("ace", "alpha_one", "method", ("ace_grpo",)),  # a swept arm has the criteria of its method
+        ("ace", "smaller_gain_over_dapo", "method", ("dapo", "ace_grpo", "ace_dapo")),
+        ("ace", "grpo_below_base", "base", ()),
+        ("ace", "milder_overconfidence", "mechanism", ("ace_grpo",)),
+        ("lens", "still_improves", "method", ("lens",)),  # a pass rate in training
+        ("pacs", "entropy", "mechanism", ("pacs",)),
+        ("pacs", "diversity", "method", ("pacs",)),
+        ("agrae", "negative_over_grpo", "method", ()),
+    ],
+)
+def test_what_a_claim_is_about_follows_from_its_arms(paper, name, about, acting):
+    claims = {one.claim: one for one in layout(plan_of(paper), paper) if one.effort == PAPER}
+    assert claims[name].about == about and set(claims[name].acting) == set(acting)
+
+
+@cache
+def plan_of(paper: str):
+    return make_plan(ROOT, "laptop", [paper])
 
 
 @pytest.mark.parametrize("paper", [p for p in paper_folders.names(ROOT / "config") if p != "methods"])
 def test_each_paper_has_criteria_and_a_scale_has_their_runs(paper):
-    plan = make_plan(ROOT, "laptop", [paper])
+    plan = plan_of(paper)
     specs = mechanisms.layout(plan, paper)
     assert {one.criterion.name for one in specs if one.runs} == {one.name for one in plan.papers[paper].paper.mechanism}
     assert all(len(one.baseline) == len(one.runs) for one in specs if one.criterion.against and one.runs)

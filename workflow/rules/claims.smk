@@ -15,9 +15,10 @@ rule claims_of_paper:
     params:
         spec=lambda w: claims_spec(w.claiming),
         results=lambda w, output: Path(output[0]).parents[2],
+        criteria=lambda w: criteria_option(w.claiming),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.out:q} "
+        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.criteria:q} {params.out:q} "
         "> {log:q} 2>&1"
 
 
@@ -65,9 +66,10 @@ rule first_claims_of_paper:
     params:
         spec=lambda w: claims_spec(w.claiming, first=True),
         results=lambda w, output: Path(output[0]).parents[2],
+        criteria=lambda w: criteria_option(w.claiming, first=True),
         out=lambda w, output: given("--out", output),
     shell:
-        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.out:q} "
+        "python -m rlvr.claims.evaluate --spec {params.spec:q} --results {params.results:q} {params.criteria:q} {params.out:q} "
         "> {log:q} 2>&1"
 
 

@@ -357,6 +357,7 @@ def claims_files(paper, first=False):
     files += [PATHS.diversity(*pair) for pair in needed.diversity]
     files += [path for run in needed.runs for path in PATHS.rows(run)]
     files += [PATHS.measured(measure, run) for measure, runs in needed.measured.items() for run in runs]
+    files += [PATHS.mechanisms(paper, first=first)] if PLAN.papers[paper].paper.mechanism else []
     return files + [reference_file(name) for name in dict.fromkeys(claim.reference for claim in laid) if name]
 
 
@@ -372,6 +373,11 @@ def criteria_of(paper, first=False):
 def criteria_spec(paper, first=False):
     criteria = [one.model_dump(mode="json") for one in criteria_of(paper, first)]
     return spec_file({"scale": PATHS.scale, "criteria": criteria})
+
+
+def criteria_option(paper, first=False):
+    """Tells the claims' stage the judged criteria of a paper that has some."""
+    return ["--criteria", PATHS.mechanisms(paper, first=first)] if paper in MECHANISTIC else []
 
 
 def claims_spec(paper, first=False):

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from rlvr.claims import mechanisms
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import MEASURES, PROBE, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, Policies, asked_for
@@ -130,6 +131,8 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
         short=planned.paper.short,
         claim=claim.name,
         **claim.model_dump(include=set(OF_CLAIM)),
+        about=mechanisms.about(claim, item, contrasts(claim, item)),
+        acting=mechanisms.must_act(planned, contrasts(claim, item)),
         margin=_margin(planned, claim, kind),
         effort=effort,
         reference=reference,

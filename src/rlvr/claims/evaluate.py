@@ -1,7 +1,7 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ import pandas as pd
 import typer
 
 from rlvr import stage_options
+from rlvr.claims import mechanisms
 from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
     AT_BOUND,
@@ -17,6 +18,7 @@ from rlvr.claims.verdicts import (
     IDENTICAL,
     JUDGED,
     NOT_COMPARABLE,
+    NOT_EXERCISED,
     NOT_RUN,
     OTHER_RATES,
     UNJUDGED,
@@ -51,6 +53,7 @@ SHOWN = (
     "says",
     "place",
     "of",
+    "about",
     "over",
     "effort",
     "predicate",
@@ -202,10 +205,11 @@ def _published_value(reference: Reference | None, contrast: PublishedContrast, t
 # ---- the row of a claim --------------------------------------------------------------------------
 
 
-def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[str, Any]:
+def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str, unmet: Sequence[str] = ()) -> dict[str, Any]:
     """The row of a claim: its verdict, and the contrast that decides it.
 
     That is the one with the worst verdict, an opposite direction before a small size, and then the smallest margin.
+    Where criteria of its arms are `unmet`, the claim is not exercised: it is not tested, and keeps its numbers.
     """
     judged = [row for row in rows if row["verdict"] not in UNJUDGED]
     near = claim.near
@@ -219,21 +223,22 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str) -> dict[
     verdict = together([row["verdict"] for row in rows], claim.at_least)
     stand_ins = any(row["stand_in"] != row["model"] for row in rows)
     reasons = dict.fromkeys(row["reason"] for row in rows if row["verdict"] != NOT_RUN and row["reason"])
+    exercised = not unmet or verdict == NOT_RUN
     words = of_stand_ins(verdict, decisive.get("high_of_all", math.nan), near, claim.no_effect)
     return {
         "scale": scale,
         **claim.model_dump(include=set(SHOWN)),
-        "verdict": words if stand_ins else verdict,
+        "verdict": NOT_EXERCISED if not exercised else words if stand_ins else verdict,
         "contrasts": len(rows),
         "run": len(judged),
         **{f"{name}_contrasts": sum(row["verdict"] == name for row in rows) for name in JUDGED},
         "not_comparable_contrasts": sum(row["verdict"] in UNJUDGED and row["verdict"] != NOT_RUN for row in rows),
-        "reason": "; ".join(reasons),
+        "reason": "; ".join(reasons if exercised else unmet),
         "deciding": f"{decisive['says']} {_where(decisive)}" if decisive else "",
         **{key: decisive.get(key) for key in ("model", "stand_in", "benchmark", "data", "estimate", "low", "high")},
         **{key: decisive.get(key) for key in ("seeds", "problems", "low_of_all", "high_of_all", "unit")},
         "learning_rates": decisive.get("learning_rates"),
-        "p": p_of_claim([_estimate_of(row) for row in judged], claim.at_least),
+        "p": p_of_claim([_estimate_of(row) for row in judged], claim.at_least) if exercised else math.nan,
     }
 
 
@@ -253,6 +258,7 @@ def main(
     spec: stage_options.Spec,
     results: stage_options.Results,
     out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
+    criteria: Annotated[Path | None, typer.Option(help="CSV of the mechanism's criteria.")] = None,
 ) -> None:
     """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
     content = read_json(spec)
@@ -268,11 +274,15 @@ def main(
         for name, runs in needed.measured.items()
     }
     inputs = Evidence(scores, probes, metrics, diversity, measured)
+    judged = None if criteria is None else pd.read_csv(criteria)
     summaries, contrasts = [], []
     for claim in claims:
         table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
         rows = evaluate(claim, inputs, table)
-        summaries.append({**summarise(claim, rows, scale), **published(claim, table)})
+        unmet: list[str] = []
+        if judged is not None and claim.of_scores_of_a_method:
+            unmet = mechanisms.unmet(judged, claim.acting)
+        summaries.append({**summarise(claim, rows, scale, unmet), **published(claim, table)})
         contrasts += rows
     for path, rows in zip(out, (summaries, contrasts), strict=True):
         publish(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n"))

@@ -15,6 +15,7 @@ from rlvr.claims.verdicts import (
     EQUIVALENT,
     HOLDS,
     INCONCLUSIVE,
+    NOT_EXERCISED,
     NOT_RUN,
     OPPOSITE,
     SMALLER,
@@ -44,7 +45,8 @@ LOOKS = [  # of verdicts: marker, colour, filled, words
     ((EQUIVALENT,), "s", "vermilion", False),
     ((INCONCLUSIVE, UNDECIDED), "o", "grey", False),
     ((BY_PART,), "d", "grey", False),
-    (tuple(verdict for verdict in UNJUDGED if verdict != NOT_RUN), "D", "purple", False),
+    ((NOT_EXERCISED,), "P", "purple", False),
+    (tuple(verdict for verdict in UNJUDGED if verdict not in (NOT_EXERCISED, NOT_RUN)), "D", "purple", False),
     ((NOT_RUN,), "_", "grey", False),
 ]
 COLUMN, ROW, TEXT = 0.62, 0.25, 4.1  # inches: a column at least, a row, and the words of a claim

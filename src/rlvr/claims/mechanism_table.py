@@ -24,8 +24,12 @@ def gather(folder: Path) -> pd.DataFrame:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """A table per scale, with the criteria that are not met first named."""
+    """What each criterion says, and a table per scale."""
     lines = ["# Do the mechanisms act?", "", NOTE, ""]
+    for short, rows in frame.groupby("short", sort=False):
+        said = rows.drop_duplicates("criterion")
+        lines += [f"- {short}, `{row['criterion']}`: {row['says']} ({row['place']})." for _, row in said.iterrows()]
+    lines += [""]
     for scale, rows in frame.groupby("scale", sort=False):
         judged = rows[rows["met"] != NOT_RUN]
         failed = int((judged["met"] == NO).sum())
@@ -38,7 +42,7 @@ def _shown(row: pd.Series) -> dict[str, Any]:
     return {
         "paper": row["short"],
         "kind": row["kind"],
-        "criterion": f"{row['says']} ({row['place']})",
+        "criterion": row["criterion"],
         "arm": row["label"],
         "bound": row["bound"],
         "measured": numbers(row),

@@ -18,6 +18,7 @@ from rlvr import stage_options
 from rlvr.claims.curve_claims import PASS_RATES
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.layouts import Spec
+from rlvr.config.measures import SHARE, possible
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Item, PaperPlan, Plan, asked_for
 from rlvr.config.schema.items import Claim
@@ -200,7 +201,8 @@ def judged(spec: CriterionSpec, metrics: Rows, scale: str) -> dict[str, Any]:
     known = np.array([value for value in values if not math.isnan(value)])
     if not len(known):
         return {**row, "seeds": 0, "met": NO}
-    found = SeedsAndProblems(spec.confidence).of(known[:, None])
+    shares = one.above is not None or one.below is not None
+    found = SeedsAndProblems(spec.confidence, SHARE if shares else possible(one.measure)).of(known[:, None])
     met = (one.at_least is None or found.estimate >= one.at_least) and (
         one.at_most is None or found.estimate <= one.at_most
     )

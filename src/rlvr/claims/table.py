@@ -21,6 +21,7 @@ from rlvr.claims.verdicts import (
     JUDGED,
     KINDS,
     NOT_COMPARABLE,
+    NOT_EXERCISED,
     NOT_RUN,
     OF_STAND_INS,
     OTHER_RATES,
@@ -49,6 +50,9 @@ NOTES = [
     f"100, or the claimed size is out of reach), {OTHER_RATES} (the stand-ins train at different learning rates, to "
     f"which AdamW's steps are proportional), {NOT_COMPARABLE} (at this k blind guesses score too much, or no learning "
     "rate of a method has the baseline's pass@1). What was not run says nothing.",
+    f"{NOT_EXERCISED.capitalize()}: the runs of an arm do not meet a criterion of what its paper proposes, such as how "
+    "far confidence has moved (mechanisms.md). A claim about its scores then tests nothing of it, whatever they "
+    "are. The estimate is what was found.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
     "Equal pass@1: each method where, over its learning rates, its pass@1 is that of the baseline at the paper's "
     "setting. At k = 1, and for the base policy, there is then nothing to compare.",
@@ -178,9 +182,15 @@ def _result(row: pd.Series) -> dict[str, Any]:
         "effort": row["effort"],
         "verdict": f"**{row['verdict']}**",
         "run": f"{row['run']} of {row['contrasts']}",
-        "deciding contrast": next((text for text in (row["deciding"], row["reason"]) if isinstance(text, str)), ""),
+        "deciding contrast": next((text for text in _why(row) if isinstance(text, str)), ""),
         "estimate": numbers(row),
     }
+
+
+def _why(row: pd.Series) -> list[Any]:
+    """The deciding contrast, or the reason without one; the criterion that is not met goes before both."""
+    texts = [row["deciding"], row["reason"]]
+    return texts[::-1] if row["verdict"] == NOT_EXERCISED else texts
 
 
 def published(row: pd.Series) -> str:

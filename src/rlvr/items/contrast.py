@@ -142,6 +142,8 @@ class ClaimSpec(Spec):
     margin: float = 0.0
     at_least: int | None = None
     own_models: bool = False
+    about: str = "method"  # or mechanism, or base
+    acting: tuple[str, ...] = ()  # its arms that have criteria of their mechanism
     measure: str | None
     reference: str | None
     published: tuple[PublishedContrast, ...]
@@ -163,6 +165,11 @@ class ClaimSpec(Spec):
     def refuted_below(self) -> float:
         """What a contrast would have to be below for the claim to fail: the claimed size, or `bound`."""
         return self.bound if self.size is None else self.size
+
+    @property
+    def of_scores_of_a_method(self) -> bool:
+        """Whether it is not judged where the runs of an arm do not exercise what the paper proposes."""
+        return self.about == "method" and self.of in ("paper", "margin")
 
     @property
     def near(self) -> bool:

@@ -12,7 +12,7 @@ from tabulate import tabulate
 
 from rlvr.claims.contrasts import layout
 from rlvr.claims.table import NOTES, cautions, counted, counts, discoveries, gather, numbers, published
-from rlvr.claims.verdicts import DECIDED, KINDS, NOT_RUN, meaning
+from rlvr.claims.verdicts import DECIDED, KINDS, NOT_EXERCISED, NOT_RUN, meaning
 from rlvr.config.plan import Plan
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, popover, table
 from rlvr.report.runs import RunPages
@@ -107,11 +107,12 @@ def verdicts(frame: pd.DataFrame, runs: RunPages, behind: Policies) -> str:
 
 
 def _cells(row: pd.Series) -> list[TableCell]:
-    """Without an estimate the verdict's button leads to the reason."""
+    """Without an estimate, and where the mechanism is not exercised, the verdict's button leads to the reason."""
     judged, origin = bool(pd.notna(row["estimate"])), f"of-{anchor(row)}"
+    reasoned = not judged or row["verdict"] == NOT_EXERCISED
     return [
         *(TableCell(row["short"]), TableCell(row["says"], small=str(row["place"]))),
-        TableCell(row["verdict"], origin="" if judged else origin, mark=meaning(row["verdict"]).replace(" ", "-")),
+        TableCell(row["verdict"], origin=origin if reasoned else "", mark=meaning(row["verdict"]).replace(" ", "-")),
         TableCell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else TableCell(""),
         *(TableCell(row["scale"]), TableCell(row["effort"]), TableCell(row["published"])),
         TableCell(f"{row['seeds']:.0f}", row["seeds"]) if judged else TableCell(""),
@@ -127,7 +128,7 @@ def _facts(row: pd.Series, runs: RunPages, behind: Policies) -> dict[str, str]:
         "Interval": f"95 %, over {row['unit']}" if pd.notna(row["estimate"]) else None,
         "p": f"{row['p']:.2g}; over all claims {row['p_of_all_claims']:.2g}" if tested else None,
         "Contrasts judged": f"{row['run']} of {row['contrasts']}",
-        "Not comparable": row["reason"],
+        "Reason": row["reason"],
         "Learning rates": row["learning_rates"],
         "Place in the paper": row["place"],
         "The paper's own numbers": published(row),
