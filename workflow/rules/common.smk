@@ -365,6 +365,11 @@ def claims_files(paper, first=False):
 MECHANISTIC = [name for name, made in PLAN.papers.items() if made.paper.mechanism]
 
 
+def judged_criteria():
+    """The criteria of every paper at this scale."""
+    return [PATHS.mechanisms(paper) for paper in MECHANISTIC]
+
+
 @cache
 def criteria_of(paper, first=False):
     return mechanisms.layout(PLAN, paper, FIRST_ITEMS.get(paper) if first else None)

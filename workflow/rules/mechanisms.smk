@@ -24,7 +24,7 @@ rule mechanisms_of_paper:
 rule mechanisms:
     # From this scale and all scales judged before.
     input:
-        [PATHS.mechanisms(paper) for paper in MECHANISTIC],
+        judged_criteria(),
     output:
         f"{PATHS.results}/mechanisms.csv",
         f"{PATHS.results}/mechanisms.md",
@@ -34,7 +34,7 @@ rule mechanisms:
         **cluster("mechanisms"),
     params:
         folder=lambda w, output: output[0].removesuffix(".csv"),
-        others=lambda w, input: digest(optional_inputs.mechanisms(PATHS, list(input))),
+        others=lambda w: digest(optional_inputs.mechanisms(PATHS, judged_criteria())),
         out=lambda w, output: given("--out", output),
     shell:
         "python -m rlvr.claims.mechanism_table --folder {params.folder:q} {params.out:q} > {log:q} 2>&1"
