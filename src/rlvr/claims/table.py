@@ -50,9 +50,6 @@ NOTES = [
     f"100, or the claimed size is out of reach), {OTHER_RATES} (the stand-ins train at different learning rates, to "
     f"which AdamW's steps are proportional), {NOT_COMPARABLE} (at this k blind guesses score too much, or no learning "
     "rate of a method has the baseline's pass@1). What was not run says nothing.",
-    f"{NOT_EXERCISED.capitalize()}: the runs of an arm do not meet a criterion of what its paper proposes, such as how "
-    "far confidence has moved (mechanisms.md). A claim about its scores then tests nothing of it, whatever they "
-    "are. The estimate is what was found.",
     "Paper's setting: one learning rate for all methods, as the paper has it (at a scale with stand-ins, the scale's). "
     "Equal pass@1: each method where, over its learning rates, its pass@1 is that of the baseline at the paper's "
     "setting. At k = 1, and for the base policy, there is then nothing to compare.",
@@ -60,6 +57,11 @@ NOTES = [
     "in the unit of a curve's measure.",
     "Published: whether the paper's own numbers, taken as exact, say what it claims.",
 ]
+NOTE_ON_CRITERIA = (
+    f"{NOT_EXERCISED.capitalize()}: the runs of an arm do not meet a criterion of what its paper proposes, such as how "
+    "far confidence has moved (mechanisms.md). A claim about its scores then tests nothing of it, whatever they "
+    "are. The estimate is what was found."
+)
 EQUAL_IS_BIASED = (
     "At equal pass@1 verdicts are biased against every method. The baseline is measured at one of its own learning "
     "rates. Every other method is read from a straight line between two of its rates; its curve bends downwards, so "
@@ -86,6 +88,11 @@ def tested_together(frame: pd.DataFrame) -> pd.DataFrame:
     """The claims with `p_of_all_claims`, by scale and effort."""
     columns = frame.groupby(["scale", "effort"], sort=False)["p"]
     return frame.assign(p_of_all_claims=columns.transform(false_discoveries))
+
+
+def notes(frame: pd.DataFrame) -> list[str]:
+    """What the words of a table of claims mean."""
+    return [*NOTES, NOTE_ON_CRITERIA] if (frame["verdict"] == NOT_EXERCISED).any() else NOTES
 
 
 def counted(frame: pd.DataFrame) -> pd.DataFrame:
@@ -173,7 +180,7 @@ def markdown(frame: pd.DataFrame) -> str:
         lines += [f"## {short}", "", tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True), ""]
         if exceptions:
             lines += ["What the paper's own numbers do not bear out everywhere, with the cells:", "", *exceptions, ""]
-    return "\n".join([*lines, *(f"- {note}" for note in NOTES)]) + "\n"
+    return "\n".join([*lines, *(f"- {note}" for note in notes(frame))]) + "\n"
 
 
 def _result(row: pd.Series) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pandas as pd
 from tabulate import tabulate
 
 from rlvr.claims.contrasts import layout
-from rlvr.claims.table import NOTES, cautions, counted, counts, discoveries, gather, numbers, published
+from rlvr.claims.table import cautions, counted, counts, discoveries, gather, notes, numbers, published
 from rlvr.claims.verdicts import DECIDED, KINDS, NOT_EXERCISED, NOT_RUN, meaning
 from rlvr.config.plan import Plan
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, popover, table
@@ -56,7 +56,7 @@ def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxy
     if frame.empty:
         return {}
     table = verdicts(frame, runs, behind)
-    return {"kinds": kinds(frame), "cautions": cautions(frame), "table": table, "notes": NOTES}
+    return {"kinds": kinds(frame), "cautions": cautions(frame), "table": table, "notes": notes(frame)}
 
 
 def kinds(frame: pd.DataFrame) -> str:

@@ -37,6 +37,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         **{**contents, "papers": papers},
         pictures=pictures,
         runs=runs.read(folder),
+        criteria=(folder / "mechanisms.md").is_file(),
         verdicts=claims.in_short(frame, GRID),
         decided=claims.decided(frame) if len(frame) else [],
     )

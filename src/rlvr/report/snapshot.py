@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr.claims import grid
+from rlvr.claims import grid, mechanism_table
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
@@ -39,6 +39,9 @@ class SnapshotRefused(Exception):
     """The results are not those of this checkout's code."""
 
 
+CRITERIA = "mechanisms.csv"
+
+
 @dataclass(frozen=True)
 class Staying:
     """What a snapshot has of papers that stay: rows of runs.csv and claims.csv, and their contents."""
@@ -46,6 +49,7 @@ class Staying:
     runs: pd.DataFrame = field(default_factory=pd.DataFrame)
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     papers: dict[str, Any] = field(default_factory=dict)
+    criteria: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def take(
@@ -88,6 +92,7 @@ def take(
         claims = tested_together(together)
     if not items:
         _publish_claims(claims, out)
+        _publish_criteria(pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])]), out)
     runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
     if len(stay.runs):
         runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
@@ -172,6 +177,18 @@ def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
 
 
+def _criteria(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
+    """The judged criteria of some papers at the scales of some plans."""
+    criteria = mechanism_table.gather(Path(paths.results) / "mechanisms")
+    return criteria.loc[criteria["paper"].isin(papers) & criteria["scale"].isin([plan.scale for plan in plans])]
+
+
+def _publish_criteria(criteria: pd.DataFrame, out: Path) -> None:
+    if len(criteria):
+        publish(out / "mechanisms.md", mechanism_table.markdown(criteria))
+        publish(out / CRITERIA, criteria.to_csv(index=False, lineterminator="\n"))
+
+
 def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
     """What a snapshot has of some papers. Raises SnapshotRefused where it lacks a policy that the plan needs."""
     if not papers:
@@ -191,7 +208,9 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
             )
         wanted |= policies
     contents = {paper["name"]: paper for paper in read_json(out / readme.CONTENTS)["papers"] if paper["name"] in papers}
-    return Staying(runs.loc[runs["policy"].isin(wanted)], claims.loc[claims["paper"].isin(papers)], contents)
+    criteria = pd.read_csv(out / CRITERIA) if (out / CRITERIA).is_file() else pd.DataFrame({"paper": []})
+    of_papers = (claims.loc[claims["paper"].isin(papers)], contents, criteria.loc[criteria["paper"].isin(papers)])
+    return Staying(runs.loc[runs["policy"].isin(wanted)], *of_papers)
 
 
 def main(
