@@ -48,15 +48,15 @@ def test_a_published_set_states_how_many_problems_it_has_or_that_nothing_says_so
 
 def test_identities_of_the_embedded_sets_and_models_are_what_they_were():
     """What was made with them stays valid. Facts about a set are in no identity."""
-    plan = make_plan(ROOT, "laptop", ["ace"])
-    assert {
+    plan = make_plan(ROOT, "laptop", ["ace", "agrae", "pacs"])
+    assert set(plan.data) >= {
         "chain-easy-ccab8edc75",
         "chain-hard-adf0f979bb",
         "chain-sft-f47e2e0ff0",
         "chain-train-9fa536f587",
         "chain-validation-b01503098b",
-    } == set(plan.data)
-    assert set(plan.models) == {"llama-chain-c7b65dccfe", "qwen2-chain-e0f353f280", "qwen3-chain-e4e26f9b15"}
+    }
+    assert set(plan.models) >= {"llama-chain-c7b65dccfe", "qwen2-chain-e0f353f280", "qwen3-chain-e4e26f9b15"}
     published_models = {"qwen2.5-math-7b-18d59814bd", "qwen3-8b-base-a22f5fc6c5", "llama-3.1-8b-instruct-b77011fe34"}
     assert set(make_plan(ROOT, "paper", ["ace"]).models) == published_models
     spec = SETS["aime-2024"]
