@@ -26,6 +26,7 @@ rule claims:
     # From this scale and all scales evaluated before.
     input:
         evaluated_claims(),
+        controls=PATHS.all_controls(),
     output:
         f"{PATHS.results}/claims/claims.csv",
         report(

@@ -22,7 +22,7 @@ from rlvr.config.identity import data_id, once_per_object, policy_id, what_is_ma
 from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
-from rlvr.claims import contrasts, mechanisms
+from rlvr.claims import contrasts, controls, mechanisms
 from rlvr.report import layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
@@ -70,6 +70,7 @@ KNOWN = {
     "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "logger": "",  # where figures also go while a run goes on, beside `execution.loggers`: tensorboard,trackio,wandb
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
+    "controls": "",  # what a control that is not found does to `claims`: fail, or warn; empty: as the scale says
     "needs": "refuse",  # what a need that this machine lacks does before the first job: refuse, or warn
 }
 for key in config:
@@ -84,6 +85,8 @@ SETTING = {key: str(value) for key, value in {**KNOWN, **config}.items()}
 SCALES = sorted(path.stem for path in (ROOT / "config/scale").glob("*.yaml"))
 if SETTING["needs"] not in ("refuse", "warn"):
     sys.exit(f"--config needs={SETTING['needs']}: refuse or warn")
+if SETTING["controls"] not in ("", "warn", "fail"):
+    sys.exit(f"--config controls={SETTING['controls']}: warn or fail")
 LOGGERS = list(filter(None, SETTING["logger"].split(",")))
 for name in LOGGERS:
     if name not in registries.LOGGERS.names():
@@ -383,6 +386,25 @@ def criteria_spec(paper, first=False):
 def criteria_option(paper, first=False):
     """Tells the claims' stage the judged criteria of a paper that has some."""
     return ["--criteria", PATHS.mechanisms(paper, first=first)] if paper in MECHANISTIC else []
+
+
+# Papers with placebos or controls at this scale.
+CONTROLLED = [name for name, made in PLAN.papers.items() if made.paper.placebos or made.paper.controls]
+
+
+@cache
+def controls_layout(paper):
+    return controls.layout(PLAN, paper)
+
+
+def controls_files(paper):
+    needed = contrasts.needs([one.claim for one in controls_layout(paper)])
+    return [PATHS.scores(*pair) for pair in needed.scores]
+
+
+def controls_spec(paper):
+    content = [one.model_dump(mode="json") for one in controls_layout(paper)]
+    return spec_file({"scale": PATHS.scale, "controls": content})
 
 
 def claims_spec(paper, first=False):

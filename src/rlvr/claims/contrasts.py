@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rlvr.claims import mechanisms
+from rlvr.claims import mechanisms, placebos
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.measures import MEASURES, PROBE, curve
 from rlvr.config.plan import Cell, Item, PaperPlan, Plan, Policies, asked_for
@@ -106,20 +106,31 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ClaimSpe
     """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1,
     for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`), those that
     these do not run."""
-    planned = plan.papers[paper]
-    within_reach = _within_reach(plan, paper, of)
-    claims = []
+    planned, claims = plan.papers[paper], []
     for claim in planned.paper.claims:
-        item = planned.item(claim.over)
-        matched = _matched(planned, item)
-        for effort, source in {PAPER: item, **({EQUAL: matched} if matched else {})}.items():
-            every = contrasts(claim, item)
-            if effort == EQUAL:
-                every = _at_equal_pass_1(every, claim, source)
-            parts = _once([_described(plan, claim, item, contrast, source) for contrast in every])
-            if parts:
-                claims.append(_specified(plan, paper, claim, item, effort, [within_reach(part) for part in parts]))
+        against = [specified(plan, paper, one, of) if one else {} for one in placebos.against(planned, claim)]
+        for effort, spec in specified(plan, paper, claim, of).items():
+            parts = [
+                part for one in against for part in (one[effort].contrasts if effort in one else (placebos.NO_TABLE,))
+            ]
+            claims.append(spec.model_copy(update={"placebos": tuple(parts)}))
     return claims
+
+
+def specified(plan: Plan, paper: str, claim: Claim, of: list[str] | None = None) -> dict[str, ClaimSpec]:
+    """A claim by effort, as `layout` has it."""
+    planned, specs = plan.papers[paper], {}
+    within_reach = _within_reach(plan, paper, of)
+    item = planned.item(claim.over)
+    matched = _matched(planned, item)
+    for effort, source in {PAPER: item, **({EQUAL: matched} if matched else {})}.items():
+        every = contrasts(claim, item)
+        if effort == EQUAL:
+            every = _at_equal_pass_1(every, claim, source)
+        parts = _once([_described(plan, claim, item, contrast, source) for contrast in every])
+        if parts:
+            specs[effort] = _specified(plan, paper, claim, item, effort, [within_reach(part) for part in parts])
+    return specs
 
 
 def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, parts: list[ContrastSpec]) -> ClaimSpec:
@@ -368,7 +379,7 @@ def needs(claims: Sequence[ClaimSpec]) -> Needs:
     found = Needs()
     for claim in claims:
         pairs = found.scores if claim.evidence == "scores" else found.diversity
-        both = ((term, (term, *one.curve)) for one in claim.contrasts for term in one.terms)
+        both = ((term, (term, *one.curve)) for one in (*claim.contrasts, *claim.placebos) for term in one.terms)
         for term, parts in both:
             for policy in (policy for part in parts for policy in part.policies):
                 if term.evaluation is None:

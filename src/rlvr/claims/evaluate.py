@@ -10,17 +10,21 @@ import pandas as pd
 import typer
 
 from rlvr import stage_options
-from rlvr.claims import mechanisms
+from rlvr.claims import mechanisms, placebos
 from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
     AT_BOUND,
     BY_PART,
     IDENTICAL,
+    INCONCLUSIVE,
     JUDGED,
     NOT_COMPARABLE,
     NOT_EXERCISED,
     NOT_RUN,
     OTHER_RATES,
+    REPRODUCED,
+    SAME,
+    UNDECIDED,
     UNJUDGED,
     WORST_FIRST,
     Rule,
@@ -45,6 +49,7 @@ from rlvr.items.contrast import (
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
+WITHHELD = {REPRODUCED: INCONCLUSIVE, SAME: UNDECIDED}  # where a placebo is not beaten
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
 SHOWN = (
     "paper",
@@ -242,6 +247,17 @@ def summarise(claim: ClaimSpec, rows: list[dict[str, Any]], scale: str, unmet: S
     }
 
 
+def beside_placebos(
+    claim: ClaimSpec, row: dict[str, Any], inputs: Evidence
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The row of a claim that holds only if its method is above its placebos, by whatever size, and their contrasts."""
+    if not claim.placebos:
+        return row, []
+    changes = {"contrasts": claim.placebos, "placebos": (), "published": (), "size": None, "threshold": 0.0}
+    rows = evaluate(claim.model_copy(update={**changes, "no_effect": 0.0, "at_least": None}), inputs)
+    return placebos.vetoed(row, rows, WITHHELD), rows
+
+
 def _where(row: dict[str, Any]) -> str:
     """What was run, and in whose place: "with qwen2-chain on chain-easy, for MATH-500 with Qwen2.5-Math-7B"."""
     pairs = [(row["stand_in"], row["model"], "with"), (row["data"], row["benchmark"], "on")]
@@ -282,8 +298,9 @@ def main(
         unmet: list[str] = []
         if judged is not None and claim.of_scores_of_a_method:
             unmet = mechanisms.unmet(judged, claim.acting)
-        summaries.append({**summarise(claim, rows, scale, unmet), **published(claim, table)})
-        contrasts += rows
+        summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
+        summaries.append({**summary, **published(claim, table)})
+        contrasts += rows + of_placebos
     for path, rows in zip(out, (summaries, contrasts), strict=True):
         publish(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 

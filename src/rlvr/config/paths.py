@@ -62,6 +62,14 @@ class Paths:
         """A paper's criteria, judged; `first`: as far as the default target's runs decide them."""
         return f"{self.results}/{'first/' if first else ''}mechanisms/{self.scale}/{paper}.csv"
 
+    def controls(self, paper: str) -> str:
+        """A paper's placebos and controls, judged."""
+        return f"{self.results}/controls/{self.scale}/{paper}.csv"
+
+    def all_controls(self) -> str:
+        """Those of all papers; there where every control was found."""
+        return f"{self.results}/controls/{self.scale}.csv"
+
     def first_claims(self, paper: str) -> list[str]:
         """The same, as far as the default target's runs decide them."""
         return [f"{self.results}/first/{self.scale}/{paper}{part}.csv" for part in ("", "-contrasts")]

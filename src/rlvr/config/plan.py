@@ -156,6 +156,7 @@ class Plan:
     starts: dict[str, str] = field(default_factory=dict)  # run -> the policy that it starts from
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
+    controls: str = "none"  # none, warn or fail: what a control that is not found does to `claims`
     notes: list[str] = field(default_factory=list)  # what this machine lacks, and what the plan takes instead
 
     def stage(self, policy: str) -> str:

@@ -148,6 +148,7 @@ class ClaimSpec(Spec):
     reference: str | None
     published: tuple[PublishedContrast, ...]
     contrasts: tuple[ContrastSpec, ...]
+    placebos: tuple[ContrastSpec, ...] = ()  # of its method: it holds only if it holds against them too
     kind: tuple[str, str]  # of the item: tables or figures, and its kind
     options: dict[str, Any]  # of its kind of claim: `ClaimKind.options`
     evidence: Literal["scores", "diversity"]

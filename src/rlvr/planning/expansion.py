@@ -9,7 +9,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rlvr.claims import controls as controlled
 from rlvr.claims import mechanisms
+from rlvr.claims.contrasts import check as check_claim
 from rlvr.claims.contrasts import check_all
 from rlvr.config import identity
 from rlvr.config.layers import ConfigError, Layer, look_up
@@ -20,7 +22,7 @@ from rlvr.config.schema.settings import Settings
 from rlvr.config.validate import validate
 from rlvr.items import FIGURES, TABLE_KINDS, TABLES, kinds
 from rlvr.items.scope import Curve
-from rlvr.planning import check, stated
+from rlvr.planning import check, controls, stated
 from rlvr.planning.arms import BASE, Arms
 from rlvr.planning.papers import Sources, read_sources
 from rlvr.planning.runs import PaperRuns
@@ -39,6 +41,7 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
     execution, diversity = settings.execution, settings.diversity
     companions = [paper for paper in papers if sources.with_companions(paper)]
     plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, companions)
+    plan.controls = spec.controls
     for name in papers:
         plan.papers[name] = _expand(sources, plan, name)
     return plan
@@ -62,6 +65,9 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
     check.names(paper, sources, layer)
     at_scale, _ = sources.at_scale[name]
     paper = _without(paper, at_scale.without)
+    controls.check_arms(paper, layer)
+    if sources.scale.controls == "none":
+        paper = controls.left_out(paper)
     arms = Arms(paper, layer, sources.scale.matched)
     stated.check(paper, layer, arms.by_name)
     paper = paper.model_copy(update={"sweeps": arms.sweeps})
@@ -86,6 +92,8 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             look_up(planned.figures, figure, "figure", layer.place((key, "figures")))
     check_all(plan, planned, layer.place(("claims",)))
     mechanisms.check_all(planned, layer.place(("mechanism",)))
+    for control, claim in zip(paper.controls, controlled.as_claims(paper), strict=True):
+        check_claim(claim, plan, planned, layer.place(("controls", control.name)))
     return planned
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from rlvr import items, stage_options
-from rlvr.claims import grid
+from rlvr.claims import controls, grid
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
@@ -51,6 +51,7 @@ class Page:
             **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins", "notes")},
             title=self._title(", ".join(paper["short"] for paper in papers)),
             verdicts=claims.in_short(all_claims, GRID),
+            missed=self._missed([paper["name"] for paper in self.layout["papers"]]),
             claims=claims.content(all_claims, self.runs),
             overview=[self._in_short(paper) for paper in self.layout["every_paper"]],
             leagues=self._leagues(),
@@ -58,6 +59,11 @@ class Page:
             runs=self.runs if self.manifests else None,
             specifications={policy: _specification(manifest) for policy, manifest in self.manifests.items()},
         )
+
+    def _missed(self, papers: list[str]) -> list[str]:
+        """The controls of some papers that were not found at this scale."""
+        files = [Path(self.paths.controls(paper)) for paper in papers]
+        return [line for file in files if file.is_file() for line in controls.missed(pd.read_csv(file))]
 
     def _leagues(self) -> dict[str, str]:
         """The overview's links to pages of items that are made by name alone, where there are any."""

@@ -22,6 +22,12 @@ def mechanisms(paths: Paths, inputs: list[str]) -> dict[str, str]:
     return {path: sha256(path) for path in files if path not in set(inputs)}
 
 
+def controls(paths: Paths) -> dict[str, str]:
+    """Judged controls of this scale, with checksums."""
+    files = map(str, sorted(Path(paths.results).glob(f"controls/{paths.scale}/*.csv")))
+    return {path: sha256(path) for path in files}
+
+
 def ledger(paths: Paths, *, paper: str = "") -> dict[str, str]:
     """The theory ledger, with its checksum, where a paper's page shows it."""
     path = paths.ledger()

@@ -87,6 +87,7 @@ def files(plan: Plan, paths: Paths) -> list[str]:
         paths_of_plan += [paths.arm(paper, arm) for arm in paper_plan.arms]
         paths_of_plan += paths.claims(paper) if paper_plan.paper.claims else []
         paths_of_plan += [paths.mechanisms(paper)] if paper_plan.paper.mechanism else []
+        paths_of_plan += [paths.controls(paper)] if paper_plan.paper.controls else []
     paths_of_plan += [paths.page(page) for page in ("index", *plan.papers)]
     paths_of_plan += [f"{paths.results}/{plan.stage(policy)}/manifest.json" for policy in (*plan.policies, *plan.runs)]
     return list(dict.fromkeys(paths_of_plan))

@@ -5,7 +5,20 @@ from pathlib import Path
 
 from rlvr.config.paths import Paths
 
-FOLDERS = ("plan", "data", "models", "sft", "runs", "evaluations", "papers", "claims", "mechanisms", "report", "logs")
+FOLDERS = (
+    "plan",
+    "data",
+    "models",
+    "sft",
+    "runs",
+    "evaluations",
+    "papers",
+    "claims",
+    "controls",
+    "mechanisms",
+    "report",
+    "logs",
+)
 
 
 def problem(paths: Paths) -> str | None:

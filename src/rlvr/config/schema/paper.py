@@ -38,6 +38,25 @@ class Arm(Strict):
     color: Literal[tuple(COLORS)] | None = None  # in figures; null: a free one  # type: ignore[valid-type]
     settings: dict[str, Any] = {}
     times: dict[str, float] = {}
+    control: bool = False  # a placebo's arm or a control's: `controls: none` of a scale leaves it out
+
+
+class Control(Strict):
+    """A comparison whose result is known: where it is not found, the experiment would not find a method's effect.
+
+    Each contrast, `left` minus one of `right` over a table at one k, is expected above 0, below 0, or undecided. The
+    first two hold where each contrast's interval does. The last holds where the wider interval, of all together,
+    includes 0 for each.
+    """
+
+    name: Name
+    says: str
+    table: Name
+    left: str
+    right: Annotated[list[str], Field(min_length=1)]
+    k: Positive
+    expected: Literal["above", "below", "undecided"]
+    effort: Literal["paper's setting", "equal pass@1"] = "paper's setting"
 
 
 class Sweep(Strict):
@@ -116,6 +135,8 @@ class Paper(Strict):
     margin: Annotated[float, Field(ge=0)] = 0.5  # percent points: a smaller difference has no practical size
     claims: list[Claim] = []
     mechanism: list[Criterion] = []
+    placebos: dict[str, list[str]] = {}  # an arm -> the arms that keep its size and take its idea away
+    controls: list[Control] = []
     deviations: list[str] = []
     stated: dict[str, Statements] = {}  # a setting -> what the paper's text says of it
     hardware: list[HardwareStatement] = []
@@ -172,6 +193,8 @@ class Scale(Strict):
     matched: Matched = Matched()
     items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
     companions: bool = True  # with tables at equal pass@1 and frontiers
+    # Placebos and controls: not run, run and reported, or run so that `claims` fails where a control is not found.
+    controls: Literal["none", "warn", "fail"] = "none"
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
     settings: dict[str, Any] = {}
     hardware: Machine = Machine()

@@ -1,0 +1,80 @@
+"""Controls: comparisons whose result is known. Where one is not found, `snakemake claims` fails."""
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+from support.claims_by_hand import SCORES, noisy, plain
+
+from rlvr.claims import found_controls
+from rlvr.claims.controls import COLUMNS, CONTROL, ControlSpec, judged, layout, missed
+from rlvr.items.contrast import Evidence
+from rlvr.planning.expansion import make_plan
+
+
+def rows(arms: tuple[str, str], expected: str, scores=SCORES) -> list[dict]:
+    spec = ControlSpec(kind=CONTROL, name="known", arm=arms[0], expected=expected, claim=plain(arms=arms))
+    return judged(spec, Evidence(scores), "smoke")
+
+
+@pytest.mark.parametrize(
+    ("arms", "met"),
+    [
+        (("high", "low"), {"above": "yes", "below": "no", "undecided": "no"}),
+        (("low", "high"), {"above": "no", "below": "yes", "undecided": "no"}),
+        (("mid", "bold"), {"above": "no", "below": "no", "undecided": "yes"}),
+    ],
+)
+def test_what_is_expected_is_met_or_not(arms, met):
+    for expected, answer in met.items():
+        (row,) = rows(arms, expected)
+        assert row["met"] == answer and row["low"] <= row["measured"] <= row["high"] and row["seeds"] == 3
+
+
+def test_equal_laws_are_undecided_and_flipped_ones_below():
+    scores = noisy(3, arms=("left", "right"), seeds=5, problems=60, shift=-0.2, samples=16)
+    assert rows(("left", "right"), "below", scores)[0]["met"] == "yes"
+    scores = noisy(3, arms=("left", "right"), seeds=5, problems=60, samples=16)
+    assert rows(("left", "right"), "undecided", scores)[0]["met"] == "yes"
+
+
+def written(tmp_path, *expected: str):
+    files = []
+    for i, (arms, one) in enumerate(zip((("high", "low"), ("low", "high")), expected, strict=True)):
+        files.append(tmp_path / f"{i}.csv")
+        pd.DataFrame(rows(arms, one), columns=[*COLUMNS]).to_csv(files[-1], index=False)
+    return files, tmp_path / "all.csv"
+
+
+def test_a_control_that_is_not_found_fails_with_its_estimate_and_interval(tmp_path, capsys):
+    files, out = written(tmp_path, "above", "undecided")
+    with pytest.raises(SystemExit, match=r"1 of the controls were not found: .*--config controls=warn goes on"):
+        found_controls.main(files, "fail", out)
+    said = capsys.readouterr().out
+    assert "control not found: P, known: left − right @1 is -50.00 [-50.00, -50.00]" in said and not out.exists()
+    found_controls.main(files, "warn", out)
+    assert "control not found" in capsys.readouterr().out and len(pd.read_csv(out)) == 2
+
+
+def test_controls_that_are_found_fail_nothing(tmp_path, capsys):
+    files, out = written(tmp_path, "above", "below")
+    found_controls.main(files, "fail", out)
+    assert list(pd.read_csv(out)["met"]) == ["yes", "yes"] and not capsys.readouterr().out
+
+
+def test_a_placebo_that_is_not_beaten_is_no_missed_control():
+    frame = pd.DataFrame([{**rows(("low", "high"), "above")[0], "kind": "placebo"}])
+    assert missed(frame) == [] and len(missed(frame.assign(kind=CONTROL))) == 1
+
+
+def test_every_core_has_placebos_and_controls_with_runs():
+    plan = make_plan(ROOT, "laptop", ["ace", "agrae", "fade", "lens", "pacs"])
+    for paper in plan.papers:
+        specs = layout(plan, paper)
+        assert {"flipped_rewards"} <= {one.name for one in specs if one.kind == CONTROL}
+        assert any(one.kind == "placebo" for one in specs)
+        for one in specs:
+            if one.claim.effort != "equal pass@1":
+                assert all(part.terms for part in one.claim.contrasts), one.name
+        flipped = next(one for one in specs if one.name == "flipped_rewards").claim.contrasts[0].terms
+        rewards = {term.arm: plan.runs[term.policies[0]].reward.flipped for term in flipped}
+        assert sorted(rewards.values()) == [0.0, 0.15]
