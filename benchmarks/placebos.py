@@ -42,9 +42,7 @@ def main(
             width += (found.high - found.low) / 2 / cores
         shares = f"undecided {undecided_RC[row].mean():.3f}, above {above_RC[row].mean():.3f}"
         print(f"{name}: {shares}; mean half-width {width:.2f}")
-    print(
-        f"above in every row, so that a claim over all of them would hold: {above_RC.all(axis=0).mean():.4f} of cores"
-    )
+    print(f"above in every row, so that a claim over all would hold: {above_RC.all(axis=0).mean():.4f} of cores")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 from support.claims_by_hand import SCORES, noisy, plain
 
-from rlvr.claims import found_controls
+from rlvr.claims import found_controls, mechanisms
 from rlvr.claims.controls import COLUMNS, CONTROL, ControlSpec, judged, layout, missed
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
@@ -35,6 +35,10 @@ def test_equal_laws_are_undecided_and_flipped_ones_below():
     assert rows(("left", "right"), "below", scores)[0]["met"] == "yes"
     scores = noisy(3, arms=("left", "right"), seeds=5, problems=60, samples=16)
     assert rows(("left", "right"), "undecided", scores)[0]["met"] == "yes"
+
+
+def test_its_table_has_the_columns_of_the_mechanisms():
+    assert COLUMNS == mechanisms.COLUMNS
 
 
 def written(tmp_path, *expected: str):
