@@ -16,13 +16,13 @@ NO_TABLE = ContrastSpec(says="its placebo", model="", stand_in="", benchmark=Non
 
 def against(planned: PaperPlan, claim: Claim) -> list[Claim | None]:
     """The claim against each placebo of its method, over a table with both; None where no table has its benchmark."""
-    if claim.predicate != "greater" or claim.left is None or not _baselines(planned, claim):
+    of_method = planned.paper.placebos.get(str(claim.left), [])
+    if not of_method or claim.predicate != "greater" or not _scored(planned.item(claim.over)):
         return []
-    return [
-        _over(claim, item, placebo) if (item := _beside(planned, claim, placebo)) else None
-        for placebo in planned.paper.placebos.get(claim.left, [])
-        if placebo not in claim.right and _scored(planned.item(claim.over))
-    ]
+    if not _baselines(planned, claim):
+        return []
+    beside = {placebo: _beside(planned, claim, placebo) for placebo in of_method}
+    return [_over(claim, item, placebo) if item else None for placebo, item in beside.items()]
 
 
 def _baselines(planned: PaperPlan, claim: Claim) -> list[str]:
