@@ -226,8 +226,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 104, "lens": 80, "agrae": 136}
-    assert len(set().union(*runs.values())) == 104 + 80 + 136
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 176, "lens": 112, "agrae": 184}
+    assert len(set().union(*runs.values())) == 176 + 112 + 184
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}

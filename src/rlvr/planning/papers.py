@@ -134,7 +134,9 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
 # ---- a paper at a scale --------------------------------------------------------------------------------
 
 
-def _read_at_scale(folder: Path, paper: Paper, scales: list[str], data: dict[str, Any], root: Path) -> tuple[AtScale, list[Layer]]:
+def _read_at_scale(
+    folder: Path, paper: Paper, scales: list[str], data: dict[str, Any], root: Path
+) -> tuple[AtScale, list[Layer]]:
     """What a paper has at a scale and the scales that it is like, merged, and its layers; every scale is checked."""
     layer = paper_folders.read_scales(folder, paper.name, root)
     if layer is None:
