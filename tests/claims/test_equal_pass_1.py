@@ -77,7 +77,7 @@ def test_a_claim_at_equal_pass_1_takes_the_models_that_the_scale_runs():
     assert [contrast.stand_in for contrast in contrasts_] == ["qwen2-chain"], "of the three families one"
     own = next(term.learning_rate for term in contrasts_[0].terms if term.arm == "grpo")
     knots = [rate.learning_rate for rate in contrasts_[0].curve]
-    assert knots == pytest.approx([own * times for times in (0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5)], rel=1e-3)
+    assert knots == pytest.approx([own * times for times in (0.35, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)], rel=1e-3)
     assert not any(contrast.terms for contrast in laid["softplus", EQUAL].contrasts), "ReLU is in no core table"
 
 

@@ -30,7 +30,7 @@ def test_a_table_at_equal_pass_1_has_the_baseline_at_each_of_its_rates(laptop):
     assert [(cell.row, cell.policies) for cell in matched.cells] == [(cell.row, cell.policies) for cell in plain.cells]
     (baseline,) = (cell for cell in matched.cells if cell.rates)
     assert baseline.row.arm == "grpo" and baseline.learning_rate is not None
-    grid = [baseline.learning_rate * times for times in (0.5, 0.7, 0.85, 1.0, 1.15, 1.3, 1.5)]
+    grid = [baseline.learning_rate * times for times in (0.35, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)]
     assert [rate for rate, _ in baseline.rates] == pytest.approx(grid, rel=1e-3)
     assert dict(baseline.rates)[baseline.learning_rate] == baseline.policies, "times 1 is the arm itself"
     assert len(baseline.candidates()) == 7 * 8
@@ -357,6 +357,6 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
     made = plan.papers["ace"]
     own = plan.runs[made.tables["core"].policies()[-1]].rl.learning_rate
     (baseline,) = (cell for cell in made.tables["core_matched"].cells if cell.rates)
-    assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.5 * own])
+    assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.3 * own])
     core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
     assert core < matched and len(plan.runs.keys() & core) == 15 and len(matched - core) == 2 * 3
