@@ -219,6 +219,20 @@ def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
     assert "at 3<small>It holds in this reading: for 2.</small>" in section and "Other." not in section
 
 
+def test_a_papers_page_has_its_criteria(by_hand):
+    assert "mechanism" not in Page(page_layout("p", ["p"]), by_hand).render()
+    row = {"scale": "laptop", "paper": "p", "short": "P", "kind": "criterion", "criterion": "acts", "arm": "a"}
+    row |= {"label": "Arm A", "says": "It moves", "place": "sec. 1", "bound": "at least 2", "seeds": 8}
+    row |= {"measured": 0.5, "low": 0.25, "high": 0.75, "met": "no"}
+    path = by_hand / "mechanisms/laptop/p.csv"
+    path.parent.mkdir(parents=True)
+    pd.DataFrame([row]).to_csv(path, index=False)
+    section = Page(page_layout("p", ["p"]), by_hand).render().partition('id="does-the-mechanism-act')[2]
+    assert (
+        "It moves (sec. 1)." in section and "0 of 1 are met." in section and "0.5<small>[0.25, 0.75]</small>" in section
+    )
+
+
 def test_a_page_without_claims_says_how_to_get_them(tmp_path):
     assert claims.evaluated(tmp_path).empty
     assert "None was evaluated so far: <code>snakemake claims</code>" in Page(page_layout("index"), tmp_path).render()

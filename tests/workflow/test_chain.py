@@ -114,6 +114,22 @@ def test_one_arm_says_how_it_did_against_the_one_that_its_table_compares_with(ch
             assert one["difference"] == pytest.approx(at[0] - at[1], rel=1e-4, abs=1e-9)
 
 
+def test_criteria_are_judged_by_the_runs_metrics_and_rule_over_claims(chain):
+    """Runs of a few steps exercise nothing, so that no claim about ACE's scores is judged."""
+    criteria = pd.read_csv(chain / "first/mechanisms/smoke/ace.csv")
+    row = criteria[(criteria["arm"] == "ace_grpo") & (criteria["criterion"] == "overconfident_errors")].iloc[0]
+    assert row["met"] == "no" and row["seeds"] == 2 and row["low"] < row["measured"] < row["high"] < 2
+    last = [
+        json.loads(path.read_text().splitlines()[-1])["overconfidence_sum"]
+        for path in chain.glob("runs/*ace_grpo-lr*/metrics.jsonl")
+    ]
+    assert row["measured"] == pytest.approx(sum(last) / len(last), rel=1e-4)
+    claims = pd.read_csv(chain / "first/smoke/ace.csv")
+    of_ace = claims[(claims["claim"] == "larger_k_gain") & (claims["effort"] == "paper's setting")].iloc[0]
+    assert of_ace["verdict"] == "not exercised" and "overconfident_errors is" in of_ace["reason"]
+    assert "not exercised" not in set(claims[claims["about"] != "method"]["verdict"])
+
+
 def test_no_problem_stands_in_two_sets(chain):
     overlap = json.loads((chain / "papers/smoke/ace/overlap.json").read_text())
     assert len(overlap["problems"]) == 5 and set(overlap["shared"].values()) == {0}

@@ -25,17 +25,29 @@ def gather(folder: Path) -> pd.DataFrame:
 
 def markdown(frame: pd.DataFrame) -> str:
     """What each criterion says, and a table per scale."""
-    lines = ["# Do the mechanisms act?", "", NOTE, ""]
-    for short, rows in frame.groupby("short", sort=False):
-        said = rows.drop_duplicates("criterion")
-        lines += [f"- {short}, `{row['criterion']}`: {row['says']} ({row['place']})." for _, row in said.iterrows()]
-    lines += [""]
+    lines = ["# Do the mechanisms act?", "", NOTE, "", *said(frame), ""]
     for scale, rows in frame.groupby("scale", sort=False):
-        judged = rows[rows["met"] != NOT_RUN]
-        failed = int((judged["met"] == NO).sum())
-        lines += [f"## {scale}", "", f"{len(judged) - failed} of {len(judged)} are met.", ""]
-        lines += [tabulate([_shown(row) for _, row in rows.iterrows()], headers="keys", tablefmt="pipe"), ""]
+        lines += [f"## {scale}", "", *table(rows), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def section(frame: pd.DataFrame) -> str:
+    """The same of one paper at one scale, for its page."""
+    return "\n".join([NOTE, "", *said(frame), "", *table(frame)])
+
+
+def said(frame: pd.DataFrame) -> list[str]:
+    """A line per criterion: its sentence, and its place in the paper."""
+    each = frame.drop_duplicates(["paper", "criterion"])
+    return [f"- {row['short']}, `{row['criterion']}`: {row['says']} ({row['place']})." for _, row in each.iterrows()]
+
+
+def table(rows: pd.DataFrame) -> list[str]:
+    """How many are met, and a row per criterion and arm."""
+    judged = rows[rows["met"] != NOT_RUN]
+    failed = int((judged["met"] == NO).sum())
+    shown = tabulate([_shown(row) for _, row in rows.iterrows()], headers="keys", tablefmt="pipe")
+    return [f"{len(judged) - failed} of {len(judged)} are met.", "", shown]
 
 
 def _shown(row: pd.Series) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from rlvr import items, stage_options
-from rlvr.claims import controls, grid
+from rlvr.claims import controls, grid, mechanism_table
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
@@ -87,9 +87,15 @@ class Page:
             "items": [self._item(paper["name"], item) for item in paper["items"]],
             "arms": [arm for name, arm in paper["arms"].items() if name in visible_arms],
             "claims": claims.content(self._claims([] if self.overview else [paper["name"]]), self.runs),
+            "mechanism": self._mechanism(paper["name"]),
             "overlap": self._overlap(paper["name"]) if paper["sets"] else "",
             "theory": self._theory(paper["short"]),
         }
+
+    def _mechanism(self, paper: str) -> str:
+        """The judged criteria of a paper at this scale; none on the overview, nor before they were judged."""
+        path = Path(self.paths.mechanisms(paper))
+        return "" if self.overview or not path.is_file() else mechanism_table.section(pd.read_csv(path))
 
     def _theory(self, short: str) -> dict[str, Any]:
         """The ledger's findings on a paper; none on the overview, nor before the ledger was made."""
