@@ -9,7 +9,7 @@ from support.claims_by_hand import SCORES, noisy, plain
 from rlvr.claims.contrasts import EQUAL, PAPER, layout
 from rlvr.claims.evaluate import beside_placebos, evaluate, summarise
 from rlvr.claims.placebos import NO_TABLE
-from rlvr.claims.verdicts import CONTRADICTED, OPPOSITE, SAME, UNDECIDED
+from rlvr.claims.verdicts import AT_BOUND, CONTRADICTED, OPPOSITE, SAME, UNDECIDED
 from rlvr.config.layers import ConfigError
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
@@ -38,6 +38,15 @@ def test_it_does_not_where_a_placebo_was_not_run():
     claim, inputs = plain(arms=("high", "low")).model_copy(update={"placebos": (NO_TABLE,)}), Evidence(SCORES)
     row, _ = beside_placebos(claim, summarise(claim, evaluate(claim, inputs), "smoke"), inputs)
     assert row["verdict"] == UNDECIDED and row["reason"] == "the placebo was not compared (its placebo: not run)"
+
+
+def test_where_scores_leave_no_room_a_placebo_counts_for_nothing():
+    """At k = 4 `mid` and `high` solve all problems: what is left is k = 1, where `high` is above `mid`."""
+    parts = plain(ks=(1, 4), arms=("high", "mid")).contrasts
+    claim, inputs = plain(arms=("high", "low")).model_copy(update={"placebos": parts}), Evidence(SCORES)
+    row, found = beside_placebos(claim, summarise(claim, evaluate(claim, inputs), "smoke"), inputs)
+    assert row["verdict"] == SAME and [one["verdict"] for one in found][1] == AT_BOUND
+    assert all(one["placebo"] for one in found)
 
 
 def test_a_placebo_refutes_nothing():

@@ -255,7 +255,8 @@ def beside_placebos(
         return row, []
     changes = {"contrasts": claim.placebos, "placebos": (), "published": (), "size": None, "threshold": 0.0}
     rows = evaluate(claim.model_copy(update={**changes, "no_effect": 0.0, "at_least": None}), inputs)
-    return placebos.vetoed(row, rows, WITHHELD), rows
+    with_room = [one for one in rows if one["verdict"] != AT_BOUND] or rows  # at a bound nothing can be above
+    return placebos.vetoed(row, with_room, WITHHELD), [{**one, "placebo": True} for one in rows]
 
 
 def _where(row: dict[str, Any]) -> str:
