@@ -98,8 +98,7 @@ def test_factors_of_an_arm_are_checked_together(copy, order):
         "  grpo: {label: GRPO, ",
         f"  small: {{like: grpo, label: Small, times: {{{times}}}}}\n  grpo: {{label: GRPO, ",
     )
-    rows = "    rows: [base, grpo, ace_grpo, {arm: ace_grpo_mean, published: null}"
-    edit(copy, ACE, f"{rows}]", f"{rows}, {{arm: small, published: null}}]")
+    edit(copy, ACE, "rows: [dapo, ace_dapo, ace_dapo_below_mean]", "rows: [dapo, ace_dapo, ace_dapo_below_mean, small]")
     runs = make_plan(copy, "smoke", ["ace"]).runs.values()
     assert {run.rl.prompts_per_step for run in runs} == {6, 18}
 

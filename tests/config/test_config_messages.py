@@ -133,8 +133,8 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         (ACE, "like: [grpo, ace_grpo-alpha-0.0]", 'like: ["ace_grpo-alfa-*"]',
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
         # It is of a scale that is not planned, or of one that is built upon.
-        ("papers/ace/scales.yaml", "full-laptop:", "smoke: {settings: {rl: {steps: two}}}\nfull-laptop:",
-         r"papers/ace/scales.yaml: smoke.settings.rl.steps: .*\(got 'two'\)"),
+        ("papers/ace/scales.yaml", "full-laptop:", "short: {settings: {rl: {steps: two}}}\nfull-laptop:",
+         r"papers/ace/scales.yaml: short.settings.rl.steps: .*\(got 'two'\)"),
         ("scale/laptop.yaml", "items: core", "items: cores",
          r"laptop.yaml: items: .*\(got 'cores'\); did you mean 'core'"),
         # It is of another type, and could be read as the right one.

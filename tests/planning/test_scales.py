@@ -111,6 +111,13 @@ def test_a_paper_may_have_stand_ins_of_its_own_at_a_scale(scale, of_lens):
     assert sets["lens"] == {of_lens} and sets["agrae"].isdisjoint(sets["lens"])
 
 
+def test_what_make_run_builds_has_the_first_four_seeds(laptop):
+    first = [laptop.papers["ace"].item(name) for paper, name in first_items(laptop) if paper == "ace"]
+    trained = [cell for item in first for cell in item.cells if cell.row.arm != "base"]
+    assert {tuple(seed for _, seed in cell.policies) for cell in trained} == {(1, 2, 3, 4)}
+    assert {len(cell.policies) for cell in laptop.papers["ace"].tables["core"].cells} == {8}
+
+
 def test_a_stand_in_of_a_paper_that_does_not_exist_is_refused(copy):
     edit(copy, "papers/lens/scales.yaml", "math-test: chain-operand", "math-test: chain-operant")
     refused(copy, r"lens/scales.yaml: laptop.data.math-test: .*did you mean 'chain-operand'", "lens")

@@ -30,7 +30,10 @@ class TrainingFigure(ItemConfig):
     models: list[str] = Field(min_length=1)
     arms: list[str] = []
     sweep: str | None = None
-    repeats: Positive | None = None  # the number of seeds; default: the paper's seeds
+    seeds: Positive | None = None  # as many of the paper's training seeds; default: all
+    repeats: Positive | None = (
+        None  # the number of seeds, of which a scale may have another; default: the paper's seeds
+    )
     up_to_step: Positive | None = None
 
     @model_validator(mode="after")

@@ -204,7 +204,8 @@ class ItemScope:
         if any(row.arm == BASE for row in rows):
             raise ConfigError(f"{self.place}: the arm 'base' is not trained; remove it from an item about training")
         repeats = config.repeats and (self.runs.scale.repeats or config.repeats)
-        return self._cells(models, rows, list(range(1, repeats + 1)) if repeats else None, None)
+        own = self.runs.seeds[: getattr(config, "seeds", None)]
+        return self._cells(models, rows, list(range(1, repeats + 1)) if repeats else own, None)
 
     def _cells(
         self, models: list[str], rows: list[Row], seeds: list[int] | None, curve: Curve | None

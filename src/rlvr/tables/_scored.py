@@ -52,7 +52,7 @@ def expand(
     check_baseline(config, rows, scope)
     evaluations = scope.evaluations(config.over(), models, k)
     _check_hard_levels(config, evaluations, scope)
-    cells = scope.cells(models, rows, curve=curve, seeds=seeds)
+    cells = scope.cells(models, rows, curve=curve, seeds=seeds or getattr(config, "seeds", None))
     scope.show_arms(cells, evaluations)
     return Item(TABLES, name, config, cells, evaluations, tuple(config.over()))
 

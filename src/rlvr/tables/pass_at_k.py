@@ -46,6 +46,7 @@ sentences = partial(_scored.sentences, WORDS)
 
 class Config(BenchmarksTable):
     k: list[Positive] = Field(min_length=1)
+    seeds: Positive | None = None  # as many of the paper's training seeds; default: all
     hard_levels: bool = False  # only problems of the benchmark's hard levels (config/datasets.yaml)
     measures: list[Literal["avg", "maj"]] = []  # columns beside k: avg@n, maj@n
     matched: str | None = None  # a sweep of the learning rates of compare_with
