@@ -53,7 +53,7 @@ MAY_IMPORT = {
     },
     "planning": {"claims", "config", "estimators", "items"},
     "cost": {"config", "data", "planning", "training"},
-    "report": {"claims", "config", "items", "planning", "statistics"},
+    "report": {"claims", "config", "items", "planning", "statistics", "verifiers"},
     "workflow": {"config", "cost", "planning", "training", "verifiers"},
     "show": {"config", "data", "estimators", "records", "scoring", "statistics", "training"},
     "export": {"config", "records", "show", "statistics"},
@@ -61,7 +61,7 @@ MAY_IMPORT = {
     "adapters": {"estimators", "training"},
     "commands": {
         *("claims", "config", "cost", "data", "estimators", "export", "planning", "policies", "records"),
-        *("sampling", "scoring", "show", "statistics", "training", "verifiers", "watch", "workflow"),
+        *("report", "sampling", "scoring", "show", "statistics", "training", "verifiers", "watch", "workflow"),
     },
     "__main__": {"commands"},
 }

@@ -61,6 +61,7 @@ LISTED = {
     "snakemake --config scale=smoke -- paper_my_paper": "needs the paper of the line above",
     "rlvr power": "needs pilot runs; tests/statistics/test_power.py",
     "rlvr export": "needs finished runs; tests/commands/test_export.py",
+    "rlvr recompute": "needs a snapshot with counts; tests/report/test_recompute.py",
     "rlvr new-estimator": "writes into the checkout; tests/commands/test_new_estimator.py gives it in a copy",
     "snakemake league --config mine=my_weight": "needs the estimator of the line above; test_new_estimator.py",
     "apptainer": "builds a container from the network",

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from PIL import Image
+from support.evidence_by_hand import evidence_by_hand
 from support.scores_by_hand import LAYOUT, on_x
 from test_pages import claims_row
 
@@ -49,6 +50,7 @@ def plan():
 def by_hand(plan, folder: Path, paper: str) -> None:
     """Every file of a paper that the snapshot reads, but its claims."""
     paths, made = Paths(str(folder), "smoke"), plan.papers[paper]
+    evidence_by_hand(plan, folder, paper)
     for name in asked_for(plan, paper):
         file = Path((paths.table if name in made.tables else paths.figure)(paper, name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +77,7 @@ def results(plan, tmp_path):
     folder = tmp_path / "results"
     by_hand(plan, folder, "lens")
     claims = folder / "claims" / "smoke" / "lens.csv"
-    claims.parent.mkdir(parents=True)
+    claims.parent.mkdir(parents=True, exist_ok=True)
     decided = {**CLAIM, "claim": "other", "verdict": "contradicted", "low": -3.0, "high": -1.5, "estimate": -2}
     equal = {**decided, "claim": "third", "effort": "equal pass@1", "says": "LENS is equal"}
     pd.DataFrame([CLAIM, decided, equal]).to_csv(claims, index=False)
@@ -114,11 +116,12 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
 def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, tmp_path):
     other = make_plan(ROOT, "full-laptop", ["lens", "ace"])
     claims = results / "claims" / "full-laptop" / "lens.csv"
-    claims.parent.mkdir()
+    claims.parent.mkdir(exist_ok=True)
     pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
     with pytest.raises(MissingResults, match=r"manifest\.json is missing"):
         taken(plan, results, tmp_path / "docs", other)
     found = needs(layout(other, "lens"))
+    evidence_by_hand(other, results, "lens")
     behind = {*found.runs, *(policy for policy, _ in found.scores)}
     for policy in behind:
         manifest = results / other.stage(policy) / "manifest.json"
@@ -148,7 +151,10 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     out = tmp_path / "docs"
     assert taken(plan, results, out, items=["table1"]) == ["lens"]
     files = [file.name for file in out.rglob("*") if file.is_file()]
-    assert sorted(files) == ["README.md", "contents.json", "runs.csv", "table1.csv", "table1.json", "table1.md"]
+    assert sorted(files) == [
+        *("README.md", "SHA256SUMS", "contents.json", "counts.jsonl.gz"),
+        *("runs.csv", "table1.csv", "table1.json", "table1.md"),
+    ]
     policies = set(plan.papers["lens"].item("table1").policies())
     assert set(pd.read_csv(out / "runs.csv")["policy"]) == policies
     page = (out / "README.md").read_text()

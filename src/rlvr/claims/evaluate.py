@@ -271,17 +271,8 @@ def _estimate_of(row: dict[str, Any]) -> Estimate:
     return Estimate(value=row["estimate"], **{name: row[name] for name in ESTIMATED})
 
 
-def main(
-    spec: stage_options.Spec,
-    results: stage_options.Results,
-    out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
-    criteria: Annotated[Path | None, typer.Option(help="CSV of the mechanism's criteria.")] = None,
-) -> None:
-    """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
-    content = read_json(spec)
-    scale, references = content["scale"], Path(content["references"])
-    claims = [ClaimSpec.model_validate(claim) for claim in content["claims"]]
-    paths = Paths(str(results), scale)
+def evidence(claims: list[ClaimSpec], paths: Paths) -> Evidence:
+    """What claims read of a results folder."""
     needed = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in needed.scores])
     diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
@@ -290,20 +281,47 @@ def main(
         name: {run: list(read_lines(Path(paths.measured(name, run)))) for run in runs}
         for name, runs in needed.measured.items()
     }
-    inputs = Evidence(scores, probes, metrics, diversity, measured)
-    judged = None if criteria is None else pd.read_csv(criteria)
+    return Evidence(scores, probes, metrics, diversity, measured)
+
+
+def judged(
+    claims: list[ClaimSpec], inputs: Evidence, references: Path, scale: str, criteria: pd.DataFrame | None = None
+) -> tuple[str, str]:
+    """The claims with their verdicts, and their contrasts, both as CSV.
+
+    Published tables are below `references`; `criteria` are the judged ones of the paper's mechanism.
+    """
     summaries, contrasts = [], []
     for claim in claims:
         table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
         rows = evaluate(claim, inputs, table)
         unmet: list[str] = []
-        if judged is not None and claim.of_scores_of_a_method:
-            unmet = mechanisms.unmet(judged, claim.acting)
+        if criteria is not None and claim.of_scores_of_a_method:
+            unmet = mechanisms.unmet(criteria, claim.acting)
         summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
         summaries.append({**summary, **published(claim, table)})
         contrasts += rows + of_placebos
-    for path, rows in zip(out, (summaries, contrasts), strict=True):
-        publish(path, pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    first, second = (
+        pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        for rows in (summaries, contrasts)
+    )
+    return first, second
+
+
+def main(
+    spec: stage_options.Spec,
+    results: stage_options.Results,
+    out: Annotated[list[Path], typer.Option(help="CSV of claims, and CSV of their contrasts.")],
+    criteria: Annotated[Path | None, typer.Option(help="CSV of the mechanism's criteria.")] = None,
+) -> None:
+    """Evaluate the claims of a paper at one scale, from the scores and curves in the results folder."""
+    content = read_json(spec)
+    claims = [ClaimSpec.model_validate(claim) for claim in content["claims"]]
+    inputs = evidence(claims, Paths(str(results), content["scale"]))
+    mechanism = None if criteria is None else pd.read_csv(criteria)
+    texts = judged(claims, inputs, Path(content["references"]), content["scale"], mechanism)
+    for path, text in zip(out, texts, strict=True):
+        publish(path, text)
 
 
 if __name__ == "__main__":

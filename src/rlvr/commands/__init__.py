@@ -18,6 +18,7 @@ from rlvr.commands.new_paper import new_paper
 from rlvr.commands.passk import passk
 from rlvr.commands.plan import plan
 from rlvr.commands.power import power
+from rlvr.commands.recompute import recompute
 from rlvr.commands.show import show
 from rlvr.commands.train import train
 from rlvr.commands.verl_config import verl_config
@@ -49,7 +50,7 @@ def _rlvr(
 
 COMMANDS = (  # in the order of the help
     *(train, evaluate, weigh, passk, grade, consistency, diversity, plan, power),
-    *(watch, show, compare, export, new_estimator, new_paper, verl_config),
+    *(watch, show, compare, export, recompute, new_estimator, new_paper, verl_config),
 )
 for command in COMMANDS:
     app.command(epilog=EPILOG if command is weigh else None)(command)

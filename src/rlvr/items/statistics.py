@@ -10,7 +10,7 @@ from rlvr.config.layouts import numbers_of
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
-from rlvr.items import REFERENCE, kind_of, kinds, layout
+from rlvr.items import REFERENCE, Kind, kind_of, kinds, layout
 from rlvr.items.inputs import source
 
 
@@ -29,18 +29,23 @@ def specification(plan: Plan, paper: str, name: str, reference: str | None) -> d
     return content | ({REFERENCE: reference} if reference else {})
 
 
+def computed(kind: Kind, layout: Any, inputs: dict[str, Any]) -> str:
+    """The statistics as CSV, from what they read by the names of inputs; `layout` is that of their specification."""
+    assert kind.statistics is not None
+    frame = kind.statistics(kind.read(layout), **inputs)
+    return frame.to_csv(index=False, float_format=kind.floats, lineterminator="\n")
+
+
 def main(
     spec: stage_options.Spec, results: stage_options.Results, out: Annotated[Path, typer.Option(help="CSV to write.")]
 ) -> None:
     """Compute the statistics of a table or figure."""
     content = read_json(spec)
     kind = kinds(content["folder"]).load(content["layout"]["kind"])
-    assert kind.statistics is not None
     inputs = {key: source(key).read([results / name for name in names]) for key, names in content["files"].items()}
     if REFERENCE in kind.reads:
         inputs[REFERENCE] = Path(content[REFERENCE]) if content.get(REFERENCE) else None
-    frame = kind.statistics(kind.read(content["layout"]), **inputs)
-    publish(out, frame.to_csv(index=False, float_format=kind.floats, lineterminator="\n"))
+    publish(out, computed(kind, content["layout"], inputs))
 
 
 if __name__ == "__main__":

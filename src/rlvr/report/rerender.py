@@ -59,7 +59,13 @@ def copy(source: Path, target: Path) -> None:
 
 def items(folder: Path) -> Iterator[tuple[Path, Path]]:
     """Each item of a snapshot that has its data: its kept specification, and its table or picture."""
-    for spec in sorted(folder.glob(f"*/{DATA}/*.json")):
+    for paper in sorted(folder.iterdir()):
+        yield from items_of(paper)
+
+
+def items_of(paper: Path) -> Iterator[tuple[Path, Path]]:
+    """The same of a paper's folder of a snapshot."""
+    for spec in sorted(paper.glob(f"{DATA}/*.json")):
         suffix = ".md" if read_json(spec)["folder"] == TABLES else ".png"
         yield spec, spec.parents[1] / (spec.stem + suffix)
 
@@ -69,17 +75,18 @@ def read(spec: Path) -> tuple[Layout, dict[str, pd.DataFrame]]:
     content = read_json(spec)
     laid = content["specification"]["layout"] if content["folder"] == TABLES else content["specification"]
     layout: Layout = kinds(content["folder"]).load(laid["kind"]).read(laid)
-    return layout, {name: pd.read_csv(_statistics(spec, name)) for name in content["statistics"]}
+    return layout, {name: pd.read_csv(statistics_file(spec, name)) for name in content["statistics"]}
 
 
-def _statistics(spec: Path, name: str) -> Path:
+def statistics_file(spec: Path, name: str) -> Path:
+    """The file of some statistics beside an item's kept specification."""
     return next(spec.parent.glob(f"{name}.csv*"))
 
 
 def render(kept: Path, out: Path, root: Path) -> None:
     """Renders an item from its kept data, by the stage of tables or figures; references are below `root`."""
     content: dict[str, Any] = read_json(kept)
-    statistics = [_statistics(kept, name) for name in content["statistics"]]
+    files = [statistics_file(kept, name) for name in content["statistics"]]
     spec = content["specification"]
     if spec.get("reference"):
         spec["reference"] = str(root / spec["reference"])
@@ -87,6 +94,6 @@ def render(kept: Path, out: Path, root: Path) -> None:
         file = Path(folder) / "spec.json"
         file.write_text(json.dumps(spec))
         if content["folder"] == TABLES:
-            table.main(file, [out], *statistics)
+            table.main(file, [out], *files)
         else:
-            figure.main(file, statistics, [out])
+            figure.main(file, files, [out])

@@ -1,7 +1,8 @@
 """`make snapshot` and others of the name: results for visitors, as small files for version control.
 
-Tables (Markdown), figures, claims, the statistics that they are rendered from (`.data`) and, for every policy behind
-them, its seed, steps, seconds, commit and lock file. `rlvr.report.readme` makes the page from these files.
+Tables (Markdown), figures, claims, the statistics that they are rendered from, the counts that these are computed from
+(`.data`, with checksums), and, for every policy behind them, its seed, steps, seconds, commit and lock file.
+`rlvr.report.readme` makes the page from these files, `rlvr recompute` all of them.
 """
 
 import tempfile
@@ -23,7 +24,7 @@ from rlvr.config.plan import Plan, asked_for
 from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
-from rlvr.report import origins, readme, rerender
+from rlvr.report import counts, origins, readme, recompute, rerender
 from rlvr.report.history import objections
 from rlvr.report.runs import row
 
@@ -77,6 +78,14 @@ def take(
     for other in others:
         policies |= _behind(other, claims)
     manifests = _manifests(paths, policies)
+    judged = {(row["paper"], row["scale"]) for row in claims.to_dict("records")}
+    kept = [
+        counts.Kept(
+            name, plan, anew[name], [one for one in [plan, *others] if (name, one.scale) in judged], paths.results
+        )
+        for name in anew
+    ]
+    _require(chain.from_iterable(one.files() for one in kept))
     against = _objections(manifests.values(), stay.runs)
     if against and not allow:
         raise SnapshotRefused("; ".join(against))
@@ -87,6 +96,8 @@ def take(
         rerender.keep(plan, paper, name, paths, out / paper)
         source = _rendered(plan, paths, paper, name)
         rerender.copy(source, out / paper / source.name)
+    for one in kept:
+        one.write(out / one.paper / rerender.DATA)
     if len(stay.claims):
         together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
         claims = tested_together(together)
@@ -101,6 +112,7 @@ def take(
     if items:
         paper = next(iter(anew))
         title = f"{plan.papers[paper].item(items[0]).content.title}, at {plan.scale} scale"
+    recompute.publish_checksums(out)
     readme.publish_with(
         out,
         title=title,

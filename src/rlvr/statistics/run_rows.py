@@ -30,12 +30,12 @@ def value_of(row: dict[str, Any], name: str, run: str) -> Any:
 
     Raises KeyError where an older run lacks a measure.
     """
-    row = {**row.get("estimator", {}), **row}
-    if name not in row and name in STATE:
+    of = row if name in row else row.get("estimator", {})
+    if name not in of and name in STATE:
         return math.nan
-    if name not in row:
+    if name not in of:
         raise KeyError(f"{run}: no {name!r} at step {row['step']}; this run is older than the measure; train it again")
-    return math.nan if row[name] is None else row[name]
+    return math.nan if of[name] is None else of[name]
 
 
 def value_at(row: dict[str, Any], name: str, hard_levels: Sequence[str], run: str) -> float:

@@ -4,6 +4,7 @@ Dimensions: S policies of one method (its training seeds), N problems, C cluster
 """
 
 from collections.abc import Callable, Sequence
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ Measure = Callable[[pd.DataFrame], Matrix]
 Scores = dict[tuple[str, str], pd.DataFrame]  # by policy and evaluation
 
 
-def read(path: Path) -> pd.DataFrame:
+def read(path: Path | StringIO) -> pd.DataFrame:
     """A score frame; ids stay text, as in the problems' file."""
     return pd.read_csv(path, dtype={"problem": str, "cluster": str, "level": str})
 

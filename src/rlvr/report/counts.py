@@ -1,0 +1,190 @@
+"""What the numbers of a snapshot are computed from, in each paper's folder `.data`, beside its statistics.
+
+- `counts.jsonl.gz`: a line per evaluation with its problems, then a line per policy with its correct answers to each.
+- `diversity.jsonl.gz`: the same for measures of diversity.
+- `curves.jsonl.gz`: of each run the rows of its training that claims read, with the columns that they read.
+- `claims-<scale>.jsonl.gz`: a line per claim, as their stage gets them; `contrasts-<scale>.csv.gz`: what it found.
+
+`rlvr.report.recompute` reads them.
+"""
+
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rlvr import verifiers
+from rlvr.claims.contrasts import layout, needs
+from rlvr.claims.evaluate import evidence, judged
+from rlvr.config.measures import METRICS, PROBE
+from rlvr.config.paths import Paths
+from rlvr.config.plan import Item, Plan
+from rlvr.files import RecordError, publish, publish_lines, read_lines
+from rlvr.items import kind_of
+from rlvr.items.contrast import ClaimSpec, Evidence, Rows
+from rlvr.report import rerender
+from rlvr.statistics.scores import Scores, read
+from rlvr.verifiers import STATUSES
+
+COUNTS, DIVERSITY, CURVES = "counts.jsonl.gz", "diversity.jsonl.gz", "curves.jsonl.gz"
+CLAIMS, CONTRASTS = "claims-{}.jsonl.gz", "contrasts-{}.csv.gz"  # of a scale
+MAJORITY = "majority"  # a column that only some tables read
+OF_PROBLEMS = ("problem", "level", "n", "chance", "lookup", "cluster")  # columns that all policies have in common
+OF_NOTHING = ("policy", "evaluation", "mean_tokens", *(status for status in STATUSES if status != "correct"))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a paper: some of its items, by a plan, and its claims by the plans of other scales too."""
+
+    paper: str
+    plan: Plan
+    items: Sequence[str]
+    judged: Sequence[Plan]  # plans of the claims
+    results: str
+
+    @cached_property
+    def claims(self) -> dict[str, list[ClaimSpec]]:
+        """The claims by scale."""
+        return {plan.scale: layout(plan, self.paper) for plan in self.judged}
+
+    def pairs(self, name: str) -> list[tuple[str, str]]:
+        """The (policy, evaluation) pairs whose `scores`, or `diversity`, are read."""
+        of_items = [pair for item in self._items() if name in kind_of(item).reads for pair in item.scored()]
+        of_claims = [pair for plan in self.judged for pair in getattr(needs(self.claims[plan.scale]), name)]
+        return list(dict.fromkeys([*of_items, *of_claims]))
+
+    def _items(self) -> list[Item]:
+        made = self.plan.papers[self.paper]
+        return [made.item(name) for item in self.items for name in made.statistics_of(item)]
+
+    def files(self) -> list[Path]:
+        """The files that `write` reads."""
+        paths, found = Paths(self.results, self.plan.scale), []
+        for plan in self.judged:
+            needed = needs(self.claims[plan.scale])
+            found += [Paths(self.results, plan.scale).claims(self.paper)[1]]
+            found += [file for run in needed.runs for file in paths.rows(run)]
+            found += [paths.measured(name, run) for name, runs in needed.measured.items() for run in runs]
+        found += [paths.scores(*pair) for pair in self.pairs("scores")]
+        return [Path(file) for file in (*found, *(paths.diversity(*pair) for pair in self.pairs("diversity")))]
+
+    def write(self, out: Path) -> None:
+        """Writes the files of this module into a folder."""
+        paths, majority = Paths(self.results, self.plan.scale), False
+        for item in self._items():
+            majority |= "maj" in getattr(item.content, "measures", ())
+        evaluations = {name: spec for plan in (*self.judged, self.plan) for name, spec in plan.evaluations.items()}
+        leave = OF_NOTHING if majority else (*OF_NOTHING, MAJORITY)
+        for name, path, file in (("scores", paths.scores, COUNTS), ("diversity", paths.diversity, DIVERSITY)):
+            if pairs := self.pairs(name):
+                publish_lines(out / file, lines({pair: Path(path(*pair)) for pair in pairs}, evaluations, leave))
+        curves: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for plan in self.judged:
+            claims, of = self.claims[plan.scale], Paths(self.results, plan.scale)
+            curves |= _columns_read(claims, evidence(claims, of), plan.scale)
+            publish_lines(out / CLAIMS.format(plan.scale), (claim.model_dump(mode="json") for claim in claims))
+            contrasts = Path(of.claims(self.paper)[1]).read_bytes()
+            publish(out / CONTRASTS.format(plan.scale), gzip.compress(contrasts, mtime=0))
+        if curves:
+            rows = ({"rows": name, "run": run, "values": values} for (name, run), values in sorted(curves.items()))
+            publish_lines(out / CURVES, rows)
+
+
+def lines(
+    files: Mapping[tuple[str, str], Path], evaluations: Mapping[str, Any], leave: Sequence[str] = OF_NOTHING
+) -> Iterator[dict[str, Any]]:
+    """A line per evaluation, and one per policy, with the columns of scores as text, but some.
+
+    Raises RecordError where the policies of an evaluation answered other problems.
+    """
+    for name in sorted({evaluation for _, evaluation in files}):
+        data, problems = evaluations[name].data, {}
+        for policy in sorted(policy for policy, evaluation in files if evaluation == name):
+            frame = pd.read_csv(files[policy, name], dtype=str, keep_default_na=False)
+            frame = frame.drop(columns=[*leave], errors="ignore")
+            own = {column: list(frame[column]) for column in frame if column not in OF_PROBLEMS}
+            common = {column: list(frame[column]) for column in frame if column in OF_PROBLEMS}
+            if not problems:
+                problems, verifier = common, verifiers.kind(data.verifier)
+                about = {"data": data.name, "verifier": data.verifier, "verifier_version": verifier.version}
+                yield {"evaluation": name, **about, **problems}
+            elif common != problems:
+                raise RecordError(f"{policy} has scores on other problems of {name} than the policies beside it")
+            yield {"policy": policy, "evaluation": name, **{key: ",".join(column) for key, column in own.items()}}
+
+
+class _Row(dict[str, Any]):
+    """A row that notes which of its columns are read."""
+
+    def __init__(self, row: dict[str, Any], columns: set[str]):
+        super().__init__(row)
+        self.columns = columns
+
+    def __contains__(self, name: object) -> bool:
+        self.columns.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> Any:
+        self.columns.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.columns.add(name)
+        return super().get(name, default)
+
+
+def _columns_read(claims: list[ClaimSpec], of: Evidence, scale: str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """By the kind of rows and the run, its rows with the columns that the claims' verdicts read."""
+    every = {PROBE: of.probes, METRICS: of.metrics, **of.measured}
+    columns: dict[str, set[str]] = {name: set() for name in every}
+
+    def noting(name: str) -> Rows:
+        return {run: [_Row(row, columns[name]) for row in rows] for run, rows in every[name].items()}
+
+    measured = {name: noting(name) for name in of.measured}
+    read_of = Evidence(of.scores, noting(PROBE), noting(METRICS), of.diversity, measured)
+    judged(claims, read_of, rerender.REFERENCES, scale)
+    return {
+        (name, run): [{key: row[key] for key in row if key in columns[name]} for row in rows]
+        for name, by_run in every.items()
+        for run, rows in by_run.items()
+    }
+
+
+def claims_of(folder: Path, scale: str) -> list[ClaimSpec]:
+    """The claims that a paper's folder of data has at a scale."""
+    return [ClaimSpec.model_validate(line) for line in read_lines(folder / CLAIMS.format(scale))]
+
+
+def evidence_of(folder: Path) -> Evidence:
+    """What a paper's folder of data has for statistics and claims."""
+    curves: dict[str, Rows] = {PROBE: {}, METRICS: {}}
+    for line in read_lines(folder / CURVES) if (folder / CURVES).is_file() else ():
+        curves.setdefault(line["rows"], {})[line["run"]] = line["values"]
+    probes, metrics = curves.pop(PROBE), curves.pop(METRICS)
+    return Evidence(scores_of(folder / COUNTS), probes, metrics, scores_of(folder / DIVERSITY), curves)
+
+
+def scores_of(file: Path) -> Scores:
+    """The scores that a file of `lines` has; none where it is missing. Raises RecordError for an incomplete line."""
+    found: Scores = {}
+    problems: dict[str, Any] = {}
+    for line in read_lines(file) if file.is_file() else ():
+        if "policy" not in line:
+            problems = line
+            continue
+        policy, evaluation = line.pop("policy"), line.pop("evaluation")
+        own = {name: text.split(",") for name, text in line.items()}
+        common = {name: problems[name] for name in OF_PROBLEMS if name in problems}
+        if len({len(column) for column in (*common.values(), *own.values())}) > 1:
+            raise RecordError(f"{file}: {policy} on {evaluation} has not one count for each problem")
+        columns = {"policy": policy, "evaluation": evaluation, **common, **own}
+        # By way of text, as the files of the results are read: the same numbers to the last bit.
+        found[policy, evaluation] = read(io.StringIO(pd.DataFrame(columns).to_csv(index=False)))
+    return found

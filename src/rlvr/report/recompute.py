@@ -1,0 +1,149 @@
+"""`rlvr recompute`: the numbers of a snapshot again, from its counts, curves and claims (`rlvr.report.counts`).
+
+Every statistic that is made of counts and every verdict is computed by the code of its stage and compared, as text,
+with what the snapshot has. Statistics of whole runs or completions are taken as they are, since only their curves stay.
+"""
+
+import gzip
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from rlvr.claims import grid
+from rlvr.claims.evaluate import judged
+from rlvr.claims.table import gather, markdown
+from rlvr.config.layouts import numbers_of
+from rlvr.files import Mistake, publish, read_json, sha256
+from rlvr.items import REFERENCE, kinds
+from rlvr.items.contrast import Evidence
+from rlvr.items.statistics import computed
+from rlvr.report import counts, readme, rerender
+
+CHECKSUMS = "SHA256SUMS"
+COUNTED = {"scores", "diversity", REFERENCE}  # the inputs of statistics that counts give
+
+
+class NoCounts(Mistake):
+    """A file that numbers are computed from is missing."""
+
+
+def publish_checksums(folder: Path) -> None:
+    """Writes the checksums of a snapshot's data, as `sha256sum --check` reads them."""
+    files = sorted(path for path in folder.glob(f"*/{rerender.DATA}/*"))
+    publish(folder / CHECKSUMS, "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files))
+
+
+def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
+    """What differs between a snapshot and what its counts give, a line each; writes the latter into `out`.
+
+    `root` has config/papers with the published tables. `out` then has the snapshot with all numbers, tables, claims
+    and pages computed anew; `render_figures` adds the pictures. Raises NoCounts where a file is missing.
+    """
+    yield from _other_files(folder)
+    shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.png"))
+    for paper in [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]:
+        of = counts.evidence_of(folder / paper / rerender.DATA)
+        yield from _statistics(folder, paper, of, root, out)
+        yield from _tables(folder, paper, root, out)
+    if (folder / "claims.csv").is_file():
+        yield from _claims(folder, root, out)
+    publish(out / "README.md", readme.page(out))
+    yield from _differing(folder, out, "README.md")
+
+
+def render_figures(out: Path, root: Path) -> None:
+    """Draws the pictures of a folder that `recompute` wrote."""
+    for spec, shown in rerender.items(out):
+        if shown.suffix == ".png":
+            rerender.render(spec, shown, root)
+    if (out / "claims.csv").is_file():
+        grid.publish(pd.read_csv(out / "claims.csv"), out / readme.GRID)
+
+
+def _other_files(folder: Path) -> Iterator[str]:
+    """Data with other checksums than the snapshot's. Raises NoCounts where a file, or all checksums, are missing."""
+    if not (folder / CHECKSUMS).is_file():
+        raise NoCounts(f"{folder / CHECKSUMS} is missing: {folder} is no snapshot with counts; make it anew")
+    for line in (folder / CHECKSUMS).read_text().splitlines():
+        checksum, _, name = line.partition("  ")
+        if not (folder / name).is_file():
+            raise NoCounts(
+                f"{folder / name} is missing: numbers of the snapshot are made from it; take it from its commit"
+            )
+        if sha256(folder / name) != checksum:
+            yield f"{name}: is another file than the one that was kept ({CHECKSUMS})"
+
+
+def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -> Iterator[str]:
+    """The statistics of a paper that are made of counts."""
+    for spec, _ in rerender.items_of(folder / paper):
+        content, (layout, _) = read_json(spec), rerender.read(spec)
+        kind = kinds(content["folder"]).load(layout.kind)
+        if kind.statistics is None or content["statistics"] != [spec.stem] or not set(kind.reads) <= COUNTED:
+            continue
+        inputs: dict[str, object] = {name: getattr(of, name) for name in kind.reads if name != REFERENCE}
+        if REFERENCE in kind.reads:
+            named = content["specification"].get(REFERENCE)
+            inputs[REFERENCE] = root / named if named else None
+        text = computed(kind, numbers_of(layout), inputs)
+        kept = rerender.statistics_file(spec, spec.stem)
+        data = gzip.compress(text.encode(), mtime=0) if kept.suffix == ".gz" else text
+        publish(out / kept.relative_to(folder), data)
+        packed = kept.read_bytes()
+        yield from _different(
+            f"{paper}/{spec.stem}", text, (gzip.decompress(packed) if kept.suffix == ".gz" else packed).decode()
+        )
+
+
+def _tables(folder: Path, paper: str, root: Path, out: Path) -> Iterator[str]:
+    for spec, shown in rerender.items_of(out / paper):
+        if shown.suffix == ".md":
+            rerender.render(spec, shown, root)
+            yield from _differing(folder, out, f"{paper}/{shown.name}")
+
+
+def _claims(folder: Path, root: Path, out: Path) -> Iterator[str]:
+    """Claims and contrasts of every paper and scale, and what is made of them all."""
+    stored, file, work = pd.read_csv(folder / "claims.csv"), folder / "mechanisms.csv", out / "claims"
+    every = pd.read_csv(file) if file.is_file() else pd.DataFrame({"scale": [], "paper": []})
+    for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
+        data = folder / paper / rerender.DATA
+        claims, of = counts.claims_of(data, scale), counts.evidence_of(data)
+        criteria = every[(every["scale"] == scale) & (every["paper"] == paper)]
+        references = root / rerender.REFERENCES
+        summaries, contrasts = judged(claims, of, references, scale, criteria if len(criteria) else None)
+        publish(work / scale / f"{paper}.csv", summaries)
+        kept = gzip.decompress((data / counts.CONTRASTS.format(scale)).read_bytes()).decode()
+        yield from _different(f"{paper}, contrasts of claims at {scale} scale", contrasts, kept)
+    frame = gather(work)
+    shutil.rmtree(work)
+    publish(out / "claims.csv", frame.to_csv(index=False, lineterminator="\n"))
+    publish(out / "claims.md", markdown(frame))
+    for name in ("claims.csv", "claims.md"):
+        yield from _differing(folder, out, name)
+
+
+def _differing(folder: Path, out: Path, name: str) -> Iterator[str]:
+    yield from _different(name, (out / name).read_text(), (folder / name).read_text())
+
+
+def _different(name: str, made: str, kept: str) -> Iterator[str]:
+    """A line on the first line of a text that differs."""
+    if made != kept:
+        ours, theirs = made.splitlines(), kept.splitlines()
+        pairs = list(zip(ours, theirs, strict=False))
+        at = next((i for i, (one, other) in enumerate(pairs) if one != other), len(pairs))
+        number = sum(one != other for one, other in pairs) + abs(len(ours) - len(theirs))
+        one, other = (_from_difference(lines, at, pairs) for lines in (ours, theirs))
+        yield f"{name}: {number} lines differ; line {at + 1} is {one!r} by the counts, and {other!r} in the snapshot"
+
+
+def _from_difference(lines: list[str], at: int, pairs: list[tuple[str, str]]) -> str:
+    """The part of a line from shortly before its first difference on."""
+    if at >= len(lines):
+        return ""
+    one, other = pairs[at] if at < len(pairs) else (lines[at], "")
+    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    return lines[at][max(0, start - 20) : start + 60]

@@ -1,0 +1,123 @@
+"""`rlvr recompute`: a snapshot's numbers again from its counts, by the code of the stages that made them."""
+
+import gzip
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from support.evidence_by_hand import SAMPLES
+from test_snapshot import by_hand, taken
+from typer.testing import CliRunner
+
+from rlvr.claims import evaluate
+from rlvr.claims.contrasts import layout
+from rlvr.commands import app
+from rlvr.config.paths import Paths
+from rlvr.config.plan import asked_for
+from rlvr.items import TABLES, kind_of, statistics, table
+from rlvr.planning.expansion import make_plan
+from rlvr.report import recompute as module
+from rlvr.report import rerender
+from rlvr.report.counts import COUNTS, scores_of
+from rlvr.statistics.scores import read
+
+LIMIT = 5_000_000  # bytes of a snapshot
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """LENS at smoke scale: its stages' statistics, tables and verdicts on random counts, and the snapshot of them."""
+    plan, folder = make_plan(ROOT, "smoke", ["lens"]), tmp_path_factory.mktemp("made")
+    results, paths = folder / "results", Paths(str(folder / "results"), "smoke")
+    by_hand(plan, results, "lens")
+    spec = folder / "spec.json"
+    for name in asked_for(plan, "lens"):
+        item = plan.papers["lens"].item(name)
+        kind, of_table = kind_of(item), item.folder == TABLES
+        if kind.statistics is None or not (of_table or set(kind.reads) <= module.COUNTED):
+            continue
+        references = [str(ROOT / "config/papers" / named) for named in item.references()]
+        spec.write_text(json.dumps(statistics.specification(plan, "lens", name, *references[:1] or [None])))
+        numbers = Path(paths.statistics("lens", name))
+        statistics.main(spec, results, numbers)
+        if of_table:
+            spec.write_text(json.dumps(table.specification(plan, "lens", name, *references[:1] or [None])))
+            table.main(spec, [Path(file) for file in paths.table("lens", name)], numbers)
+    claims = [claim.model_dump(mode="json") for claim in layout(plan, "lens")]
+    spec.write_text(json.dumps({"scale": "smoke", "claims": claims, "references": str(ROOT / "config/papers")}))
+    evaluate.main(spec, results, [Path(file) for file in paths.claims("lens")])
+    taken(plan, results, folder / "snapshot")
+    return results, folder / "snapshot"
+
+
+@pytest.fixture
+def snapshot(made, tmp_path):
+    return shutil.copytree(made[1], tmp_path / "snapshot")
+
+
+def run(*words) -> tuple[int, str]:
+    """The exit code of `rlvr recompute` and what it prints."""
+    done = CliRunner().invoke(app, ["recompute", *map(str, words), "--config-folder", str(ROOT / "config")])
+    return done.exit_code, re.sub(r"\s+", " ", done.output)
+
+
+def change(snapshot: Path) -> None:
+    """Another count of LENS' first run, on one problem of the core's first benchmark."""
+    file = next(snapshot.glob(f"*/.data/{COUNTS}"))
+    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    layout = rerender.read(snapshot / "lens/.data/core.json")[0]
+    policy = next(cell.policies[0] for cell in layout.cells if cell.arm == "lens")
+    evaluation = next(iter(layout.panels[0].evaluations.values()))
+    place = next(i for i, line in enumerate(lines) if f'"{policy}"' in line and f'"{evaluation}"' in line)
+    line = json.loads(lines[place])
+    first, *others = line["correct"].split(",")
+    line["correct"] = ",".join([str((int(first) + SAMPLES // 2) % SAMPLES), *others])
+    lines[place] = json.dumps(line)
+    file.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+def test_equal_counts_give_equal_numbers(snapshot):
+    assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
+
+
+def test_scores_come_back_as_they_were(made):
+    results, snapshot = made
+    for (policy, evaluation), frame in scores_of(snapshot / "lens/.data" / COUNTS).items():
+        stored = read(results / "evaluations" / policy / evaluation / "scores.csv")
+        assert frame.equals(stored[frame.columns]) and {"problem", "level", "n", "correct"} <= set(frame)
+
+
+def test_one_changed_count_is_found(snapshot):
+    change(snapshot)
+    code, text = run(snapshot)
+    assert code == 1 and f"lens/.data/{COUNTS}: is another file than" in text
+    module.publish_checksums(snapshot)  # the numbers themselves show it
+    code, text = run(snapshot)
+    assert code == 1 and COUNTS not in text
+    assert "lens/core: " in text and "lens/core.md: " in text, "statistics, and the table of them"
+    assert "lens, contrasts of claims at smoke scale: " in text and "claims.csv: " in text
+
+
+@pytest.mark.parametrize(
+    "name", ["core.csv", "contrasts-smoke.csv.gz", "claims-smoke.jsonl.gz", "curves.jsonl.gz", COUNTS]
+)
+def test_a_missing_file_is_an_error_with_its_name(snapshot, name):
+    next((snapshot / "lens/.data").glob(f"{name}*")).unlink()
+    code, text = run(snapshot)
+    assert code == 2 and f"{name}" in text and "is missing: numbers of the snapshot are made from it" in text
+
+
+def test_a_snapshot_without_counts_says_so(snapshot):
+    (snapshot / module.CHECKSUMS).unlink()
+    code, text = run(snapshot)
+    assert code == 2 and "is no snapshot with counts; make it anew" in text
+
+
+def test_it_is_small(snapshot):
+    sizes = {path: path.stat().st_size for path in snapshot.rglob("*") if path.is_file()}
+    assert sum(sizes.values()) < LIMIT
+    policies = len(scores_of(snapshot / "lens/.data" / COUNTS))
+    assert sizes[snapshot / "lens/.data" / COUNTS] < 300 * policies, "bytes of a policy on a benchmark"
