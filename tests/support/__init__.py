@@ -3,6 +3,7 @@
 attacks            programs that attack the machine and their neighbours in the sandbox; what they leave
 checkout           a copy of the workflow in a folder of its own, one RL run away from a result
 claims_by_hand     claims, and scores of their arms
+evidence_by_hand   scores, rows of runs and claims that a snapshot is made of
 figures_by_hand    made-up statistics of every kind of figure, and the figures that they give
 forgeries          programs that forge a verdict, read what they must not, or harm
 gym                which tests need reasoning-gym
