@@ -279,7 +279,7 @@ def paper(tmp_path):
     path = tmp_path / "config" / "papers" / "ace" / "paper.yaml"
     for name in ("claims.yaml", "notes.md", "scales.yaml"):
         path.with_name(name).unlink()
-    content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}}
+    content = yaml.safe_load(path.read_text()) | {"first": {}, "core": {}, "controls": []}
 
     def planned(scale="smoke", settings=None, **items):
         figures = {name: {"title": "T", "models": ["qwen2.5-math-7b"], **item} for name, item in items.items()}

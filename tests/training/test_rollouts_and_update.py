@@ -41,6 +41,7 @@ def batch(plan):
         PromptOrder(6, seed=1),
         Pool("operators"),
         seed=1,
+        step=1,
         position=0,
         prompts=6,
         rollout=spec.rollout.model_copy(update={"max_response_tokens": 9, "dynamic_sampling": False}),
@@ -332,7 +333,7 @@ def test_dynamic_sampling_drops_groups_that_do_not_inform(plan, policy):
     def made(dynamic, rounds=6):
         return collect(
             policy, sampler(policy.model), Problems(policy, problems(), 16), PromptOrder(6, seed=2),
-            Alternating("operators"), seed=2, position=0, prompts=5,
+            Alternating("operators"), seed=2, step=1, position=0, prompts=5,
             rollout=spec.rollout.model_copy(
                 update={"dynamic_sampling": dynamic, "max_sampling_rounds": rounds, "max_response_tokens": 4}
             ),

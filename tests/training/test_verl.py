@@ -120,6 +120,7 @@ def test_equal_runs_but_for_a_seed_differ_in_nothing_else(paper_scale):
     one, two = (of(paper_scale, f"qwen2.5-math-7b-grpo-lr1e-05-seed{seed}") for seed in (1, 2))
     assert {key for key in one if one[key] != two[key]} == {
         "data.seed",
+        "+rlvr.seed",
         "actor_rollout_ref.rollout.seed",
         "actor_rollout_ref.actor.data_loader_seed",
         "actor_rollout_ref.actor.fsdp_config.seed",

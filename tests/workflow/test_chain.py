@@ -52,7 +52,8 @@ def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
     text = (chain / "papers/smoke/ace/tables/start.md").read_text()
     assert "Made at smoke scale" in text and "73.4 ± 0.8" in text and "n = 32 samples" in text
     frame = pd.read_csv(chain / "papers/smoke/ace/statistics/start.csv")
-    assert set(frame["label"]) == {"Base", "GRPO", "ACE-GRPO", "Blind guess (exact)"}
+    summed = [f"ACE-GRPO (c summed){placebo}" for placebo in ("", ", one factor", ", c shuffled")]
+    assert set(frame["label"]) == {"Base", "GRPO", "ACE-GRPO", *summed, "Blind guess (exact)"}
     frame = frame[frame["arm"] != "blind"]  # exact
     assert (frame["value_low"] <= frame["value"]).all() and (frame["value"] <= frame["value_high"]).all()
     for suffix in ("csv", "tex"):
@@ -136,7 +137,7 @@ def test_no_problem_stands_in_two_sets(chain):
 
 
 def test_the_same_command_again_gives_the_same_bytes(chain, tmp_path):
-    chosen = sorted(path.relative_to(chain) for path in chain.glob("evaluations/*ace_grpo*seed1*/*easy*/scores.csv"))
+    chosen = sorted(path.relative_to(chain) for path in chain.glob("evaluations/*ace_grpo-lr*seed1*/*easy*/scores.csv"))
     assert len(chosen) == 1
     run(tmp_path, f"{tmp_path}/{chosen[0]}", f"{tmp_path}/papers/smoke/ace/overlap.json")
     compared = 0

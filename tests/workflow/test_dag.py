@@ -93,9 +93,9 @@ def test_an_arm_of_another_paper_is_named(fresh):
 
 
 def test_the_default_is_a_first_look_at_table_1(fresh):
-    """Two arms and a placebo with eight seeds, both benchmarks; not the core of `paper_ace`. A base for each seed."""
+    """Five arms, two of them placebos, with four seeds, both benchmarks; not the core of `paper_ace`. A base a seed."""
     jobs = planned("--config", f"results={fresh}")
-    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1 + 8, 3 * 8, 2, 3, 1)
+    assert (jobs["sft"], jobs["rl"], jobs["table"], jobs["figure"], jobs["report"]) == (1 + 4, 5 * 4, 2, 3, 1)
     assert jobs["first_claims_of_paper"] == jobs["first_verdicts"] == 1 and "claims" not in jobs
     assert jobs["generate"] == jobs["grade"] and not [rule for rule in jobs if "vllm" in rule or rule == "merge"]
 
