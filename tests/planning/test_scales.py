@@ -116,6 +116,10 @@ def test_what_make_run_builds_has_the_first_four_seeds(laptop):
     trained = [cell for item in first for cell in item.cells if cell.row.arm != "base"]
     assert {tuple(seed for _, seed in cell.policies) for cell in trained} == {(1, 2, 3, 4)}
     assert {len(cell.policies) for cell in laptop.papers["ace"].tables["core"].cells} == {8}
+    laid = layout_of_claims(laptop, "ace", [name for paper, name in first_items(laptop) if paper == "ace"])
+    (of_sum,) = [claim for claim in laid if claim.claim == "larger_k_gain_sum" and claim.effort != EQUAL]
+    parts = [part for part in (*of_sum.contrasts, *of_sum.placebos) if part.terms]
+    assert len(parts) == 3 and {len(term.policies) for part in parts for term in part.terms} == {4}
 
 
 def test_a_stand_in_of_a_paper_that_does_not_exist_is_refused(copy):

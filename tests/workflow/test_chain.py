@@ -122,7 +122,7 @@ def test_criteria_are_judged_by_the_runs_metrics_and_rule_over_claims(chain):
     assert row["met"] == "no" and row["seeds"] == 2 and row["low"] < row["measured"] < row["high"] < 2
     last = [
         json.loads(path.read_text().splitlines()[-1])["overconfidence_sum"]
-        for path in chain.glob("runs/*ace_grpo-lr*/metrics.jsonl")
+        for path in chain.glob("runs/*tiny-grpo-lr*/metrics.jsonl")
     ]
     assert row["measured"] == pytest.approx(sum(last) / len(last), rel=1e-4)
     claims = pd.read_csv(chain / "first/smoke/ace.csv")

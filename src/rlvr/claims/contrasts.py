@@ -183,7 +183,8 @@ def _once(parts: list[ContrastSpec]) -> list[ContrastSpec]:
 def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Callable[[ContrastSpec], ContrastSpec]:
     """A function that keeps the terms of a contrast if the runs and scores of some items, or of this scale, suffice.
 
-    At equal pass@1 the curve keeps the rates that are there, LEAST at least, or there are no terms.
+    At equal pass@1 the curve keeps the rates that are there, LEAST at least, or there are no terms. Some items may have
+    fewer seeds than the scale: the terms then have the first of them.
     """
     planned = plan.papers[paper]
     planned_items = [planned.item(name) for name in of or asked_for(plan, paper)]
@@ -193,7 +194,16 @@ def _within_reach(plan: Plan, paper: str, of: list[str] | None) -> Callable[[Con
     def there(policies: Sequence[str], evaluation: str | None) -> bool:
         return set(policies) <= runs if evaluation is None else {(p, evaluation) for p in policies} <= pairs
 
+    def of_first_seeds(terms: Sequence[TermSpec]) -> tuple[TermSpec, ...]:
+        most = max((len(term.policies) for term in terms), default=0)
+        seeded = [term for term in terms if len(term.policies) == most]
+        seeds = min((sum(there([p], term.evaluation) for p in term.policies) for term in seeded), default=0)
+        cut = [term.model_copy(update={"policies": term.policies[: seeds or None]}) for term in terms]
+        return tuple(new if old in seeded else old for old, new in zip(terms, cut, strict=True))
+
     def within_reach(contrast: ContrastSpec) -> ContrastSpec:
+        if of and not contrast.curve:
+            contrast = contrast.model_copy(update={"terms": of_first_seeds(contrast.terms)})
         evaluations = {term.evaluation for term in contrast.terms}
         curve = tuple(rate for rate in contrast.curve if all(there(rate.policies, on) for on in evaluations))
         enough = len(curve) >= min(LEAST, len(contrast.curve))

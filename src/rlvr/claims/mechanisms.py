@@ -38,7 +38,7 @@ COLUMNS += ("bound", "measured", "low", "high", "seeds", "met")
 
 
 class CriterionSpec(Spec):
-    """A criterion for one arm, with the runs of the arm, and of the one that it is held `against`."""
+    """A criterion for one arm, with the runs that it is measured in, and those of the arm that it is held `against`."""
 
     paper: str
     short: str
@@ -64,8 +64,9 @@ def check_all(planned: PaperPlan, place: str) -> None:
             look_up(paper.arms, arm, "arm", f"{where}.arms")
         if one.model is not None:
             look_up(paper.models, one.model, "model of the paper", f"{where}.model")
-        if one.against is not None:
-            look_up(paper.arms, one.against, "arm", f"{where}.against")
+        for key in ("against", "runs_of"):
+            if (named := getattr(one, key)) is not None:
+                look_up(paper.arms, named, "arm", f"{where}.{key}")
         for key, measure in one.measures.items():
             look_up(one.known, measure, "measure", f"{where}.{key}")
 
@@ -80,6 +81,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[Criterio
         assert settings is not None
         models = [*planned.paper.models] if one.model is None else [one.model]
         model = next((model for model in models if _runs(plan, items, model, arm)), models[0])
+        own = _runs(plan, items, model, arm)
         specs.append(
             CriterionSpec(
                 paper=paper,
@@ -88,7 +90,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[Criterio
                 label=planned.paper.arms[arm].label or arm,
                 model=model,
                 stand_in=plan.stand_ins.get(model, model),
-                runs=_runs(plan, items, model, arm),
+                runs=_runs(plan, items, model, one.runs_of) if own and one.runs_of else own,
                 baseline=_runs(plan, items, model, one.against) if one.against else (),
                 confidence=settings.statistics.confidence,
                 criterion=one,

@@ -26,6 +26,7 @@ class Criterion(Strict):
     place: str  # of the paper's text that motivates it
     model: str | None = None  # null: the paper's first whose runs a scale has
     arms: Annotated[list[str], Field(min_length=1)]
+    runs_of: str | None = None  # another arm that it is measured in, which shows what these arms have to act on
     measure: str
     over: Part = "end"
     above: Limit | None = None
