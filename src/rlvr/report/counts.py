@@ -108,8 +108,9 @@ def lines(
         for policy in sorted(policy for policy, evaluation in files if evaluation == name):
             frame = pd.read_csv(files[policy, name], dtype=str, keep_default_na=False)
             frame = frame.drop(columns=[*leave], errors="ignore")
-            own = {column: list(frame[column]) for column in frame if column not in OF_PROBLEMS}
-            common = {column: list(frame[column]) for column in frame if column in OF_PROBLEMS}
+            columns = {str(column): list(frame[column]) for column in frame}
+            own = {name: column for name, column in columns.items() if name not in OF_PROBLEMS}
+            common = {name: column for name, column in columns.items() if name in OF_PROBLEMS}
             if not problems:
                 problems, verifier = common, verifiers.kind(data.verifier)
                 about = {"data": data.name, "verifier": data.verifier, "verifier_version": verifier.version}
