@@ -374,7 +374,7 @@ def test_the_workflow_trains_by_verl_with_a_critic(tmp_path):
     paper["tables"] = {"ppo": {**paper["tables"]["core"], "rows": ["ppo"], "compare_with": None}}
     for key in ("reference", "matched"):
         paper["tables"]["ppo"].pop(key, None)
-    paper |= {"figures": {}, "first": {}, "core": {}, "sweeps": {}}
+    paper |= {"figures": {}, "first": {}, "core": {}, "sweeps": {}, "controls": []}
     for name in ("claims.yaml", "notes.md", "scales.yaml", "stated.yaml"):
         (tmp_path / "config/papers/ace" / name).unlink()
     (tmp_path / "config/papers/ace/paper.yaml").write_text(yaml.safe_dump(paper))
