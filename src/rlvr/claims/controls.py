@@ -13,6 +13,7 @@ import typer
 
 from rlvr import stage_options
 from rlvr.claims.contrasts import needs, specified
+from rlvr.claims.mechanisms import COLUMNS, NO, NOT_RUN, YES
 from rlvr.claims.placebos import tables_of
 from rlvr.config.layouts import Spec
 from rlvr.config.paths import Paths
@@ -25,11 +26,8 @@ from rlvr.items.contrast import ClaimSpec, Evidence
 if TYPE_CHECKING:  # a plan loads this module, and no pandas for it
     import pandas as pd
 
-YES, NO, NOT_RUN = "yes", "no", "not run"
 PLACEBO, CONTROL = "placebo", "control"  # kinds of rows
 BOUNDS = {"above": "above 0", "below": "below 0", "undecided": "includes 0"}
-COLUMNS = ("scale", "paper", "short", "kind", "criterion", "arm", "label", "model", "stand_in", "says", "place")
-COLUMNS += ("bound", "measured", "low", "high", "seeds", "met")
 
 
 class ControlSpec(Spec):
@@ -144,10 +142,8 @@ def main(
     from rlvr.statistics.scores import read_all
 
     content = read_json(spec)
-    specs, paths = (
-        [ControlSpec.model_validate(one) for one in content["controls"]],
-        Paths(str(results), content["scale"]),
-    )
+    specs = [ControlSpec.model_validate(one) for one in content["controls"]]
+    paths = Paths(str(results), content["scale"])
     scores = read_all([Path(paths.scores(*pair)) for pair in needs([one.claim for one in specs]).scores])
     inputs = Evidence(scores)
     rows = [row for one in specs for row in judged(one, inputs, content["scale"])]
