@@ -15,12 +15,7 @@ ENGINES = {"in_process": "in_process", "native": "native", "verl": "vllm"}  # th
 SHARE = 0.1  # of the problems, held out where no file of held-out problems is given
 PROMPT, RESPONSE = 1024, 1024  # tokens, where the model's context has room
 BASELINE = "grpo"  # where it is among several methods
-RATES = [
-    0.5,
-    0.7,
-    1.0,
-    1.4,
-]  # times the baseline's learning rate, for the table at equal pass@1; as in `rlvr new-paper`
+RATES = [0.5, 0.7, 1.0, 1.4]  # times the baseline's, for the table at equal pass@1; as in `rlvr new-paper`
 WINDOW = 20  # curves are running means over one of so many parts of the steps
 
 

@@ -10,17 +10,8 @@ import pandas as pd
 
 GREEK = {
     **{"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "θ": "theta", "λ": "lambda"},
-    **{
-        "μ": "mu",
-        "π": "pi",
-        "ρ": "rho",
-        "σ": "sigma",
-        "τ": "tau",
-        "ψ": "psi",
-        "ω": "omega",
-        "Δ": "Delta",
-        "Σ": "Sigma",
-    },
+    **{"μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "ψ": "psi", "ω": "omega"},
+    **{"Δ": "Delta", "Σ": "Sigma"},
 }
 SIGNS = {letter: rf"$\{name}$" for letter, name in GREEK.items()}
 SIGNS |= {"−": "$-$", "±": r"$\pm$", "×": r"$\times$", "→": r"$\to$", "²": "$^2$", "†": r"$\dagger$"}

@@ -109,8 +109,8 @@ def lines(
             frame = pd.read_csv(files[policy, name], dtype=str, keep_default_na=False)
             frame = frame.drop(columns=[*leave], errors="ignore")
             columns = {str(column): list(frame[column]) for column in frame}
-            own = {name: column for name, column in columns.items() if name not in OF_PROBLEMS}
-            common = {name: column for name, column in columns.items() if name in OF_PROBLEMS}
+            own = {key: column for key, column in columns.items() if key not in OF_PROBLEMS}
+            common = {key: column for key, column in columns.items() if key in OF_PROBLEMS}
             if not problems:
                 problems, verifier = common, verifiers.kind(data.verifier)
                 about = {"data": data.name, "verifier": data.verifier, "verifier_version": verifier.version}
