@@ -159,6 +159,16 @@ def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
     refused(copy, r"mine.yaml: matched.models: .*did you mean 'qwen2.5-math-7b'", "ace", scale="mine")
 
 
+@pytest.mark.parametrize("scale", ["laptop", "smoke", "paper"])
+def test_sets_of_what_is_made_by_name_alone_are_needed_by_nothing_else(scale):
+    """Overlap, pages and the check of nodes are of a paper's `data`: without reasoning-gym, an extra, all of it is made."""
+    plan = make_plan(ROOT, scale, ["ace"])
+    of_extra = {data.name for data in plan.data.values() if data.verifier == "reasoning_gym"}
+    made = plan.papers["ace"]
+    assert {"path-train", "path-easy"} <= of_extra
+    assert not of_extra & {data.name for data in (*made.data, *made.trained_on)} and len(made.data) >= 4
+
+
 def test_lens_on_its_harder_set_is_a_target_at_laptop_scale_by_name(laptop):
     made = laptop.papers["lens"]
     runs = [laptop.runs[policy] for policy in made.tables["table3"].policies() if policy in laptop.runs]

@@ -5,9 +5,8 @@ import time
 CHECKED = {kind: (f"check_node_{kind}", kind) for kind in CLUSTER.kinds}
 if "gpu" in CLUSTER.kinds:
     CHECKED |= {name: (name, "gpu") for name in BY_BACKEND if name in CLUSTER.rules}
-VERIFIERS = sorted(
-    {data.verifier for data in PLAN.data.values() if verifiers.kind(data.verifier).check is not verifiers.nothing}
-)
+OF_PAPERS = {data.verifier for made in PLAN.papers.values() for data in made.data}
+VERIFIERS = sorted(name for name in OF_PAPERS if verifiers.kind(name).check is not verifiers.nothing)
 HUB_MODELS = sorted(f"{model.repo}@{model.revision}" for model in PLAN.models.values() if model.source == "hub")
 
 for job, (of_rule, kind) in CHECKED.items():

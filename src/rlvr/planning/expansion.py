@@ -4,6 +4,7 @@ Expansion reads configuration, writes nothing and imports no torch: Snakemake ma
 Snakefile.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -82,8 +83,7 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
             scope = ItemScope(layer.place((folder, item)), runs, planned)
             expanded = kinds(folder).load(config.kind).expand(item, config, scope)
             into[item] = replace(expanded.in_one_block(), companion_of=owners.get(item))
-    if at_scale.without:
-        _leave_out_data(planned, plan)
+    _leave_out_data(planned, plan, unused=bool(at_scale.without))
     check.published(paper, planned.tables, sources=sources, layer=layer)
     for key, selection in {"core": paper.core, "first": paper.first}.items():
         for table in selection.tables:
@@ -123,18 +123,29 @@ def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
     planned.trained_on = runs.data_sets(trained)
 
 
-def _leave_out_data(planned: PaperPlan, plan: Plan) -> None:
-    """Takes out the sets of items that the scale leaves out: none of the others trains or is measured on them."""
-    items = [planned.item(name) for name in planned.all_items()]
+def _leave_out_data(planned: PaperPlan, plan: Plan, *, unused: bool) -> None:
+    """Takes out the sets that items made by name alone use and no other; with `unused`, those that no item uses too.
+
+    The first may need an optional extra, and the second are those of items that the scale leaves out.
+    """
+    by_name = {name for name in planned.all_items() if planned.by_name(name)}
+    used = _sets_of(planned, plan, [name for name in planned.all_items() if name not in by_name])
+    every = {identity.data_id(data) for data in planned.data}
+    gone = (every if unused else _sets_of(planned, plan, by_name)) - used
+    planned.data = [data for data in planned.data if identity.data_id(data) not in gone]
+    planned.trained_on = [data for data in planned.trained_on if identity.data_id(data) not in gone]
+
+
+def _sets_of(planned: PaperPlan, plan: Plan, names: Iterable[str]) -> set[str]:
+    """The ids of the sets that some items are trained on or measured on."""
+    items = [planned.item(name) for name in names]
     policies = dict.fromkeys(policy for item in items for policy in item.policies())
     runs = [plan.runs[policy] for policy in policies if policy in plan.runs]
     starts = [plan.policies[policy] for policy in policies if policy in plan.policies]
     used = [data for run in runs for data in (run.data, run.validation)]
     used += [base.sft_data for base in (*starts, *(run.base for run in runs)) if base.sft_data is not None]
     used += [plan.evaluations[evaluation].data for item in items for _, evaluation in item.scored()]
-    ids = {identity.data_id(data) for data in used}
-    planned.data = [data for data in planned.data if identity.data_id(data) in ids]
-    planned.trained_on = [data for data in planned.trained_on if identity.data_id(data) in ids]
+    return {identity.data_id(data) for data in used}
 
 
 def _with_companions(
