@@ -161,7 +161,7 @@ def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
 
 @pytest.mark.parametrize("scale", ["laptop", "smoke", "paper"])
 def test_sets_of_what_is_made_by_name_alone_are_needed_by_nothing_else(scale):
-    """Overlap, pages and the check of nodes are of a paper's `data`: without reasoning-gym, an extra, all of it is made."""
+    """Overlap, pages and the check of nodes are of a paper's `data`, and need no reasoning-gym, which is an extra."""
     plan = make_plan(ROOT, scale, ["ace"])
     of_extra = {data.name for data in plan.data.values() if data.verifier == "reasoning_gym"}
     made = plan.papers["ace"]
