@@ -87,13 +87,16 @@ def wait(process: subprocess.Popen[bytes], limit: float) -> int | None:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to a process, its group and all that it started in other groups."""
-    for child in [process.pid, *descendants(process.pid)]:
+    """SIGKILL to a process, its group and all that it started in other groups, until they are gone, or some seconds."""
+    started, until = descendants(process.pid), time.monotonic() + TO_LEAVE
+    for child in [process.pid, *started]:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    while {*started} & {*descendants(os.getpid())} and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 class RayLogs(threading.Thread):
