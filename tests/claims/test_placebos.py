@@ -76,7 +76,9 @@ def test_methods_are_held_against_their_placebos_and_ablations_are_not(laptop):
         assert {term.k for term in terms} == {term.k for part in claims[name].contrasts for term in part.terms} == {32}
         own = {term.evaluation for part in claims[name].contrasts for term in part.terms}
         assert {term.evaluation for term in terms} <= own
-    for name in ("softplus", "larger_k_gain_dapo", "gain_grows"):
+    (of_dapo,) = claims["larger_k_gain_dapo"].placebos
+    assert [term.arm for term in of_dapo.terms] == ["ace_dapo", "ace_dapo_mean"]
+    for name in ("softplus", "gain_grows"):
         assert claims[name].placebos == ()
     assert all(claim.placebos for claim in layout(laptop, "ace") if claim.effort == EQUAL and claim.claim == "all_k")
 

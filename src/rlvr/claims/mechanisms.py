@@ -61,7 +61,7 @@ def check_all(planned: PaperPlan, place: str) -> None:
             raise ConfigError(f"{where}.name: another criterion has the name {one.name} too; rename one of them")
         names.add(one.name)
         for arm in one.arms:
-            look_up(paper.arms, arm, "arm", f"{where}.arms")
+            look_up({**paper.arms, **planned.methods}, arm, "arm", f"{where}.arms")
         if one.model is not None:
             look_up(paper.models, one.model, "model of the paper", f"{where}.model")
         for key in ("against", "runs_of"):
@@ -87,7 +87,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[Criterio
                 paper=paper,
                 short=planned.paper.short,
                 arm=arm,
-                label=planned.paper.arms[arm].label or arm,
+                label=_label(planned, arm),
                 model=model,
                 stand_in=plan.stand_ins.get(model, model),
                 runs=_runs(plan, items, model, one.runs_of) if own and one.runs_of else own,
@@ -97,6 +97,14 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[Criterio
             )
         )
     return specs
+
+
+def _label(planned: PaperPlan, arm: str) -> str:
+    """The label of an arm; a swept one has that of its rows."""
+    if arm in planned.paper.arms:
+        return planned.paper.arms[arm].label or arm
+    rows = (cell.row for name in planned.all_items() for cell in planned.item(name).cells if cell.row.arm == arm)
+    return next((row.label for row in rows), arm)
 
 
 def _runs(plan: Plan, items: Iterable[Item], model: str, arm: str) -> tuple[str, ...]:
