@@ -22,7 +22,7 @@ Solutions = dict[tuple[str, str], dict[str, Counter[str]]]
 class Input:
     """An input: its files for an item, and the function that reads them."""
 
-    files: Callable[[Item, Paths, Plan], list[str]]
+    files: Callable[[Item, Paths, Plan, str], list[str]]  # of the item of a paper
     read: Callable[[Sequence[Path]], Any]
 
 
@@ -30,7 +30,7 @@ def _read_runs(files: Sequence[Path]) -> RunRows:
     return RunRows.of((path.parent.name, path.stem, read_lines(path)) for path in files)
 
 
-def _samples_of(item: Item, paths: Paths, plan: Plan) -> list[str]:
+def _samples_of(item: Item, paths: Paths, plan: Plan, paper: str) -> list[str]:
     """Completions, grades and problems of the first policy of each cell on each benchmark."""
     return [
         file
@@ -47,7 +47,7 @@ def _read_samples(files: Sequence[Path]) -> Samples:
     return {(part[0].parts[-3], part[0].parts[-2]): tuple(list(read_lines(path)) for path in part) for part in parts}
 
 
-def _problems(item: Item, paths: Paths, plan: Plan) -> list[str]:
+def _problems(item: Item, paths: Paths, plan: Plan, paper: str) -> list[str]:
     names = dict.fromkeys(name for evaluations in item.evaluations.values() for name in evaluations)
     return list(dict.fromkeys(paths.problems(plan.evaluations[name].data) for name in names))
 
@@ -64,23 +64,40 @@ def _read_solutions(files: Sequence[Path]) -> Solutions:
     return found
 
 
+def _criteria(item: Item, paths: Paths, plan: Plan, paper: str) -> list[str]:
+    return [paths.mechanisms(paper)] if plan.papers[paper].paper.mechanism else []
+
+
+def _read_criteria(files: Sequence[Path]) -> Any:
+    import pandas as pd  # which a plan does not need
+
+    return pd.concat([pd.DataFrame(), *map(pd.read_csv, files)])
+
+
 INPUTS = {
     # scores.csv of each policy on each evaluation; diversity.csv, the same
-    "scores": Input(lambda item, paths, plan: [paths.scores(*pair) for pair in item.scored()], read_all),
+    "scores": Input(lambda item, paths, plan, paper: [paths.scores(*pair) for pair in item.scored()], read_all),
     # completions and grades of each cell's first policy, with the problems
     "samples": Input(_samples_of, _read_samples),
+    # the judged criteria of the paper, of all its arms at this scale; a frame without rows where it has none
+    "mechanisms": Input(_criteria, _read_criteria),
     # the folder of each benchmark's set, which has its pictures
     "folders": Input(_problems, lambda files: {path.parent.name: path.parent for path in files}),
-    "diversity": Input(lambda item, paths, plan: [paths.diversity(*pair) for pair in item.scored()], read_all),
+    "diversity": Input(lambda item, paths, plan, paper: [paths.diversity(*pair) for pair in item.scored()], read_all),
     # probe.jsonl and metrics.jsonl of each run
-    "runs": Input(lambda item, paths, plan: [file for run in item.policies() for file in paths.rows(run)], _read_runs),
+    "runs": Input(
+        lambda item, paths, plan, paper: [file for run in item.policies() for file in paths.rows(run)], _read_runs
+    ),
     # the same without base policies, which have none; and the correct solutions of each policy on each evaluation
     "training": Input(
-        lambda item, paths, plan: [file for run in item.policies() if run in plan.runs for file in paths.rows(run)],
+        lambda item, paths, plan, paper: [
+            file for run in item.policies() if run in plan.runs for file in paths.rows(run)
+        ],
         _read_runs,
     ),
     "solutions": Input(
-        lambda item, paths, plan: [file for pair in item.scored() for file in paths.samples(*pair)], _read_solutions
+        lambda item, paths, plan, paper: [file for pair in item.scored() for file in paths.samples(*pair)],
+        _read_solutions,
     ),
 }
 SUMMARY = "_summary"
@@ -93,10 +110,10 @@ def source(name: str) -> Input:
     measure = name.removesuffix(SUMMARY)
     if name == measure:
         return Input(
-            lambda item, paths, plan: [paths.measured(measure, run) for run in item.policies()],
+            lambda item, paths, plan, paper: [paths.measured(measure, run) for run in item.policies()],
             lambda files: RunRows.of((path.parent.name, measure, read_lines(path)) for path in files),
         )
     return Input(
-        lambda item, paths, plan: [paths.summary(measure, run) for run in item.policies()],
+        lambda item, paths, plan, paper: [paths.summary(measure, run) for run in item.policies()],
         lambda files: {path.parent.name: read_json(path) for path in files},
     )

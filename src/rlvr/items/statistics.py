@@ -18,7 +18,7 @@ def files(plan: Plan, paper: str, name: str, paths: Paths) -> dict[str, list[str
     """The files that an item's statistics read, by the names of inputs."""
     item = plan.papers[paper].item(name)
     names = [name for name in kind_of(item).reads if name != REFERENCE]
-    return {name: source(name).files(item, paths, plan) for name in names}
+    return {name: source(name).files(item, paths, plan, paper) for name in names}
 
 
 def specification(plan: Plan, paper: str, name: str, reference: str | None) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from rlvr.items.statistics import computed
 from rlvr.report import counts, readme, rerender
 
 CHECKSUMS = "SHA256SUMS"
-COUNTED = {"scores", "diversity", REFERENCE}  # the inputs of statistics that counts give
+MECHANISMS = "mechanisms"  # the judged criteria, as the snapshot has them
+COUNTED = {"scores", "diversity", MECHANISMS, REFERENCE}  # the inputs of statistics that a snapshot gives
 
 
 class NoCounts(Mistake):
@@ -83,7 +84,10 @@ def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -
         kind = kinds(content["folder"]).load(layout.kind)
         if kind.statistics is None or content["statistics"] != [spec.stem] or not set(kind.reads) <= COUNTED:
             continue
-        inputs: dict[str, object] = {name: getattr(of, name) for name in kind.reads if name != REFERENCE}
+        of_counts = [name for name in kind.reads if name not in (MECHANISMS, REFERENCE)]
+        inputs: dict[str, object] = {name: getattr(of, name) for name in of_counts}
+        if MECHANISMS in kind.reads:
+            inputs[MECHANISMS] = _criteria(folder, layout.scale, paper)
         if REFERENCE in kind.reads:
             named = content["specification"].get(REFERENCE)
             inputs[REFERENCE] = root / named if named else None
@@ -97,6 +101,13 @@ def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -
         )
 
 
+def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
+    """The judged criteria of a paper at a scale; a frame without rows where there are none."""
+    file = folder / "mechanisms.csv"
+    every = pd.read_csv(file) if file.is_file() else pd.DataFrame({"scale": [], "paper": []})
+    return every[(every["scale"] == scale) & (every["paper"] == paper)]
+
+
 def _tables(folder: Path, paper: str, root: Path, out: Path) -> Iterator[str]:
     for spec, shown in rerender.items_of(out / paper):
         if shown.suffix == ".md":
@@ -106,12 +117,11 @@ def _tables(folder: Path, paper: str, root: Path, out: Path) -> Iterator[str]:
 
 def _claims(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """Claims and contrasts of every paper and scale, and what is made of them all."""
-    stored, file, work = pd.read_csv(folder / "claims.csv"), folder / "mechanisms.csv", out / "claims"
-    every = pd.read_csv(file) if file.is_file() else pd.DataFrame({"scale": [], "paper": []})
+    stored, work = pd.read_csv(folder / "claims.csv"), out / "claims"
     for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
         data = folder / paper / rerender.DATA
         claims, of = counts.claims_of(data, scale), counts.evidence_of(data)
-        criteria = every[(every["scale"] == scale) & (every["paper"] == paper)]
+        criteria = _criteria(folder, scale, paper)
         references = root / rerender.REFERENCES
         summaries, contrasts = judged(claims, of, references, scale, criteria if len(criteria) else None)
         publish(work / scale / f"{paper}.csv", summaries)

@@ -1,0 +1,229 @@
+"""Each method against its baseline and its placebos, at the smallest and largest k, at one rate and at equal pass@1.
+
+A row says whether the method's mechanism acted (`rlvr.claims.mechanisms`), and which difference such a comparison finds
+with a power of 80 %. `matched` names a sweep of the baseline's learning rates; without it there is no equal pass@1.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from pydantic import Field
+
+from rlvr.claims.mechanisms import NO, NOT_RUN, YES
+from rlvr.config.layouts import CellLayout, ScoresLayout
+from rlvr.config.measures import PERCENTAGE, SHARE, of_difference
+from rlvr.config.plan import Item, Plan
+from rlvr.config.schema.fields import Positive
+from rlvr.config.schema.items import Row
+from rlvr.items import TableKind, layout
+from rlvr.items.rendered import Rendered, scale_line
+from rlvr.items.scope import Scope
+from rlvr.statistics import shown
+from rlvr.statistics.frontier import OutOfReach
+from rlvr.statistics.intervals import Matrix, SeedsAndProblems
+from rlvr.statistics.power import components, smallest_difference
+from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
+from rlvr.statistics.table_rows import PERCENT, against_baseline, blocks, frames_of, head, sizes
+from rlvr.tables import _scored
+from rlvr.tables._methods import BenchmarksTable, curve_of
+
+POWER = 0.8
+ONE_RATE, EQUAL = "one rate", "equal pass@1"  # what is equal between the methods that are compared
+NOTE = (
+    "Each method minus the baseline, and minus each of its placebos, in percent points of pass@k with {confidence:g} % "
+    "intervals over seeds × problems (paired). At equal pass@1 each method, at its own rate, is compared with the "
+    "baseline's curve over its learning rates at the method's pass@1; of two methods so compared the difference is "
+    "between these two distances."
+)
+ON_POWER = "Finds: the true difference that this comparison finds with a power of 80 % (two-sided, at 5 %)."
+ON_CRITERIA = (
+    'Acts: whether the runs meet the criteria of what the paper proposes (mechanisms.md). Where it is "no", the row '
+    "tests nothing of the method, whatever its numbers are."
+)
+
+
+class Config(BenchmarksTable):
+    k: list[Positive] = Field(min_length=1)
+    matched: str | None = None  # a sweep of the learning rates of compare_with
+
+
+class Layout(ScoresLayout):
+    placebos: dict[str, tuple[str, ...]] = {}  # by method
+
+
+def expand(name: str, config: Config, scope: Scope) -> Item:
+    """The rows of the file, and those of their methods' placebos."""
+    known, named = scope.paper.placebos, [row.arm for row in config.rows]
+    placebos = dict.fromkeys(arm for method in named for arm in known.get(method, ()) if arm not in named)
+    rows = [*config.rows, *(Row(arm=arm, label=scope.paper.arms[arm].label or arm) for arm in placebos)]
+    curve = curve_of(config, scope) if config.matched else None
+    return _scored.expand(name, config.model_copy(update={"rows": rows}), scope, curve=curve)
+
+
+def lay_out(item: Item, plan: Plan, paper: str) -> Layout:
+    arms, known = {cell.row.arm for cell in item.cells}, plan.papers[paper].paper.placebos
+    placebos = {method: tuple(of) for method, of in known.items() if method in arms}
+    return Layout(**dict(layout.with_scores(item, plan, paper)), placebos=placebos)
+
+
+def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.DataFrame:
+    """A row per benchmark, method, other arm, k and what is equal: the difference in percent points, and what it finds.
+
+    `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria.
+    """
+    rows, intervals = [], SeedsAndProblems(layout.confidence, SHARE)
+    for panel, cells, baseline in blocks(layout):
+        assert baseline is not None  # as `expand` has seen to
+        frames = frames_of(scores, cells, panel.evaluations[cells[0].model])
+        first, by_arm = frames[cells[0].policies[0]], {cell.arm: cell for cell in cells}
+        hidden = {arm for of in layout.placebos.values() for arm in of}
+        size = {"problems": len(first), "clusters": int(units_of(first).max()) + 1, "samples": int(first["n"].min())}
+        for cell in (cell for cell in cells if cell is not baseline and cell.arm not in hidden):
+            others = [baseline, *(by_arm[arm] for arm in layout.placebos.get(cell.arm, ()))]
+            for other, (k, effort) in ((o, column) for o in others for column in columns(layout)):
+                row = {
+                    **head(cell, panel.name, "pass", k, cell.learning_rate),
+                    **{"against": other.arm, "against_label": other.label, "effort": effort},
+                }
+                found = _pair(cell, other, baseline, frames, k, effort == EQUAL)
+                numbers = {"difference": None, "difference_low": None, "difference_high": None, "difference_p": None}
+                if not isinstance(found, OutOfReach):
+                    of = intervals.of_difference(*found)
+                    numbers = {
+                        "difference": PERCENT * of.estimate,
+                        "difference_low": PERCENT * of.low,
+                        "difference_high": PERCENT * of.high,
+                        "difference_p": of.p,
+                    }
+                rows.append(
+                    {
+                        **{**row, **numbers, "finds": _finds(found, layout.confidence)},
+                        "not_comparable": found.reason if isinstance(found, OutOfReach) else None,
+                        "acts": acts(mechanisms, cell.arm),
+                        **sizes(cell, **size),
+                    }
+                )
+    return pd.DataFrame(rows).assign(data=lambda frame: frame["benchmark"].map(layout.sets()))
+
+
+def columns(layout: ScoresLayout) -> list[tuple[int, str]]:
+    """The compared (k, what is equal): at equal pass@1 there is nothing to compare at k = 1."""
+    ends = list(dict.fromkeys((layout.k[0], layout.k[-1])))
+    equal = [(k, EQUAL) for k in ends[-1:] if layout.at_equal_pass_1 and k > 1]
+    return [*((k, ONE_RATE) for k in ends), *equal]
+
+
+def _pair(
+    cell: CellLayout, other: CellLayout, baseline: CellLayout, frames: dict[str, pd.DataFrame], k: int, equal: bool
+) -> tuple[Matrix, Matrix] | OutOfReach:
+    """The two matrices (S, N) whose difference is asked for."""
+
+    def of(cell: CellLayout) -> Matrix:
+        return matrix([frames[policy] for policy in cell.policies], pass_at(k))
+
+    if not equal:
+        return of(cell), of(other)
+    left = against_baseline(cell, baseline, frames, pass_at(k))
+    if isinstance(left, OutOfReach) or other is baseline:
+        return left if isinstance(left, OutOfReach) else (of(cell), left.score_SN)
+    right = against_baseline(other, baseline, frames, pass_at(k))
+    if isinstance(right, OutOfReach):
+        return OutOfReach(f"{other.label}: {right.reason}")
+    return of(cell) - left.score_SN, of(other) - right.score_SN
+
+
+def _finds(found: tuple[Matrix, Matrix] | OutOfReach, confidence: float) -> float | None:
+    """The smallest difference that is found with POWER; None for one training seed or problem."""
+    if isinstance(found, OutOfReach) or min(shape := (found[0] - found[1]).shape) < 2:
+        return None
+    return PERCENT * smallest_difference(components(found[0] - found[1]), *shape, power=POWER, level=1 - confidence)
+
+
+def acts(mechanisms: pd.DataFrame, arm: str) -> str:
+    """Whether all judged criteria of an arm are met; empty where it has none."""
+    of = mechanisms[mechanisms["arm"] == arm]["met"] if len(mechanisms) else ()
+    met = set(of) - {NOT_RUN}
+    return "" if not met else NO if NO in met else YES
+
+
+# ---- rendering ----
+
+
+def render(layout: Layout, statistics: pd.DataFrame) -> Rendered:
+    """A line per benchmark, method and arm that it is held against."""
+    every, lines, previous = columns(layout), [], ("", "")
+    keys = ["benchmark", "arm", "against"]
+    for at, rows in statistics.groupby(keys, sort=False):
+        benchmark, arm, against = map(str, at)
+        by_column = {(row["k"], row["effort"]): row for row in rows.to_dict("records")}
+        first = by_column[every[0]]
+        shown_before = (benchmark, arm) == previous
+        where = benchmark if first["data"] == benchmark else f"{benchmark} → {first['data']}"
+        line = {
+            "Benchmark": "" if benchmark == previous[0] else where,
+            "Method": "" if shown_before else first["label"],
+            "Acts": "" if shown_before else first["acts"] if isinstance(first["acts"], str) else "",
+            "Minus": first["against_label"] + (" (placebo)" if against != layout.compare_with else ""),
+        }
+        line |= {_header(k, effort): _difference(by_column[k, effort]) for k, effort in every}
+        largest = [f"{by_column[column]['finds']:.1f}" for column in every if column[0] > 1]
+        line |= {"Finds": ", ".join("–" if text == "nan" else text for text in largest)}
+        lines.append({**line, "Seeds × problems": f"{first['seeds']} × {first['problems']}"})
+        previous = (benchmark, arm)
+    return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines), list(_notes(layout, statistics, every)))
+
+
+def _header(k: int, effort: str) -> str:
+    return f"@{k}" if effort == ONE_RATE else f"@{k}, {EQUAL}"
+
+
+def _difference(row: Any) -> str:
+    if pd.isna(row["difference"]):
+        return "not comparable" if isinstance(row["not_comparable"], str) else ""
+    text = f"{row['difference']:+.1f}"
+    interval = shown.brackets(row["difference_low"], row["difference_high"], "+.1f", of_difference(PERCENTAGE))
+    return f"{text}{interval}".replace("-", "−")
+
+
+def _notes(layout: Layout, statistics: pd.DataFrame, every: list[tuple[int, str]]) -> Iterator[str]:
+    yield NOTE.format(confidence=100 * layout.confidence)
+    order = " and ".join(f"{effort} at k = {k}" for k, effort in every if k > 1)
+    yield f"{ON_POWER} {f'Of {order}, in this order.' if order else ''}".strip()
+    if (statistics["acts"] != "").any():
+        yield ON_CRITERIA
+    lost = statistics.dropna(subset="not_comparable").drop_duplicates(["label", "benchmark", "not_comparable"])
+    if len(lost):
+        texts = (f"{row['label']} ({row['benchmark']}): {row['not_comparable']}" for _, row in lost.iterrows())
+        yield f"Not comparable at equal pass@1: {'; '.join(texts)}."
+    if layout.note:
+        yield layout.note
+
+
+def sentences(frame: pd.DataFrame, level: float | None) -> list[str]:
+    """A sentence per benchmark: which methods differ from what they are held against at the largest k."""
+    texts = []
+    last = frame[(frame["k"] == frame["k"].max()) & (frame["effort"] == ONE_RATE)]
+    for benchmark, rows in last.groupby("benchmark", sort=False):
+        parts = []
+        for _, of in rows.groupby("arm", sort=False):
+            above = bool((of["difference_low"] > 0).all())
+            below = bool((of["difference_high"] < 0).all())
+            word = "above" if above else "below" if below else "not told apart from"
+            label, names = of["label"].iloc[0], " and ".join(of["against_label"])
+            tested = ", and its mechanism does not act" if (of["acts"] == NO).any() else ""
+            parts.append(f"{label} is {word} {'all of ' if len(of) > 1 else ''}{names}{tested}")
+        texts.append(f"{benchmark}, pass@{frame['k'].max()} at one learning rate: {'; '.join(parts)}.")
+    return texts
+
+
+TABLE = TableKind(
+    config=Config,
+    layout=Layout,
+    expand=expand,
+    lay_out=lay_out,
+    statistics=statistics,
+    reads=("scores", "mechanisms"),
+    render=render,
+    sentences=sentences,
+)

@@ -1,0 +1,158 @@
+"""Comparisons of methods with their baseline and placebos (rlvr.tables.comparisons)."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from scipy import stats
+from support.layouts_by_hand import having, typed
+
+from rlvr.claims import mechanisms
+from rlvr.config.layouts import ScoresLayout
+from rlvr.planning.expansion import make_plan
+from rlvr.statistics.table_rows import pass_at_k_rows
+from rlvr.tables import comparisons
+
+N, PROBLEMS, SEEDS = 16, 24, 6
+RATES = [0.4, 0.7, 1.0, 1.3]
+P = {"a": 0.40, "m": 0.46, "placebo": 0.41, "other": 0.45}  # solve rates of the arms
+
+
+def policies(arm, rate=None):
+    return tuple(f"{arm}{'' if rate is None else f'-{rate}'}-{seed}" for seed in range(SEEDS))
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Counts of each policy: arms differ in their rate; those of the baseline's curve rise with the learning rate."""
+    generator = np.random.default_rng(0)
+    base_N = generator.normal(0, 0.15, PROBLEMS)
+    solve = {**{(arm, None): p for arm, p in P.items()}, **{("a", rate): 0.25 + 0.2 * rate for rate in RATES}}
+    found = {}
+    for (arm, rate), p in solve.items():
+        for policy in policies(arm, rate):
+            chance_N = np.clip(p + base_N + generator.normal(0, 0.02), 0.02, 0.98)
+            correct = generator.binomial(N, chance_N)
+            names = [f"p{i}" for i in range(PROBLEMS)]
+            found[policy, "x"] = pd.DataFrame({"policy": policy, "problem": names, "n": N, "correct": correct})
+    return found
+
+
+def cell(arm, **more):
+    return {"arm": arm, "label": arm, "learning_rate": 1.0, "policies": policies(arm), **more}
+
+
+CURVE = [{"learning_rate": rate, "policies": policies("a", rate)} for rate in RATES]
+LAYOUT = typed(
+    comparisons.Layout,
+    kind="comparisons",
+    title="T",
+    scale="laptop",
+    panels=[{"name": "MATH", "stand_in": "x", "evaluations": {"M": "x"}}],
+    k=[1, 2, 8],
+    compare_with="a",
+    compare_label="a",
+    cells=[cell("a", rates=CURVE), cell("m"), cell("other"), cell("placebo")],
+    placebos={"m": ["placebo"]},
+)
+CRITERIA = pd.DataFrame([{"arm": "m", "met": "yes"}, {"arm": "m", "met": "no"}, {"arm": "other", "met": "not run"}])
+
+
+@pytest.fixture(scope="module")
+def found(scores):
+    return comparisons.statistics(LAYOUT, scores, CRITERIA)
+
+
+def row_of(frame, **keys):
+    (row,) = frame[(frame[list(keys)] == pd.Series(keys)).all(axis=1)].to_dict("records")
+    return row
+
+
+def as_tables(layout, scores, compare_with):
+    """The rows of a table of pass@k with these cells and this baseline."""
+    plain = {key: value for key, value in dict(layout).items() if key != "placebos"}
+    return pass_at_k_rows(typed(ScoresLayout, {**plain, "compare_with": compare_with}), scores, None)
+
+
+@pytest.mark.parametrize("k", [1, 8])
+def test_at_one_rate_differences_are_those_of_a_table_of_pass_at_k(found, scores, k):
+    without_curve = having(LAYOUT, cells=[{**dict(one), "rates": ()} for one in LAYOUT.cells])
+    for against in ("a", "placebo"):
+        table = row_of(as_tables(without_curve, scores, against), arm="m", k=k)
+        ours = row_of(found, arm="m", against=against, k=k, effort="one rate")
+        for name in ("difference", "difference_low", "difference_high", "difference_p"):
+            assert ours[name] == pytest.approx(table[name], rel=1e-12)
+
+
+def test_at_equal_pass_1_the_distances_from_the_curve_are_compared(found, scores):
+    table = as_tables(LAYOUT, scores, "a")
+    own, placebo = (row_of(table, arm=arm, k=8, score="pass")["difference"] for arm in ("m", "placebo"))
+    assert row_of(found, arm="m", against="a", effort="equal pass@1")["difference"] == pytest.approx(own, rel=1e-12)
+    beside = row_of(found, arm="m", against="placebo", effort="equal pass@1")
+    assert beside["k"] == 8 and beside["difference"] == pytest.approx(own - placebo, rel=1e-9)
+    assert not ((found["k"] == 1) & (found["effort"] == "equal pass@1")).any()
+
+
+def test_a_pass_1_beyond_the_curve_is_not_comparable(scores):
+    near = having(LAYOUT, cells=[cell("a", rates=CURVE[:3]), cell("m"), cell("other"), cell("placebo")])
+    far = {**scores, **{(p, "x"): scores[p, "x"].assign(correct=N) for p in policies("m")}}
+    frame = comparisons.statistics(near, far, CRITERIA)
+    row = row_of(frame, arm="m", against="a", effort="equal pass@1")
+    assert pd.isna(row["difference"]) and row["not_comparable"].startswith("its pass@1 is 100.0 %")
+    shown = comparisons.render(near, frame)
+    assert "not comparable" in set(shown.frame["@8, equal pass@1"])
+    assert any("m (MATH): its pass@1 is 100.0 %" in note for note in shown.notes)
+
+
+def test_placebos_are_no_methods_and_each_method_has_its_own(found):
+    assert [*dict.fromkeys(zip(found["arm"], found["against"], strict=True))] == [
+        *[("m", "a"), ("m", "placebo"), ("other", "a")]
+    ]
+
+
+def test_a_method_acts_where_all_its_judged_criteria_are_met(found):
+    assert row_of(found, arm="m", against="a", k=1)["acts"] == "no"
+    assert row_of(found, arm="other", against="a", k=1)["acts"] == ""
+    met = pd.DataFrame([{"arm": "m", "met": "yes"}, {"arm": "m", "met": "not run"}])
+    assert comparisons.acts(met, "m") == "yes" and comparisons.acts(pd.DataFrame(), "m") == ""
+
+
+def test_what_a_comparison_finds_has_a_power_of_80_percent():
+    """Where seeds alone vary, by the noncentral t distribution of scipy, which the code does not use."""
+    generator = np.random.default_rng(1)
+    difference_S = generator.normal(0, 0.05, SEEDS)
+    left_SN = np.repeat(difference_S[:, None], PROBLEMS, axis=1)
+    finds = comparisons._finds((left_SN, np.zeros_like(left_SN)), 0.95) / 100
+    error, edge = stats.sem(difference_S), stats.t.ppf(0.975, SEEDS - 1)
+    assert stats.nct.sf(edge, SEEDS - 1, finds / error) == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_rendered_table_has_a_line_per_method_and_arm_that_it_is_held_against(found):
+    rendered = comparisons.render(LAYOUT, found)
+    frame = rendered.frame
+    assert list(frame["Minus"]) == ["a", "placebo (placebo)", "a"] and list(frame["Method"]) == ["m", "", "other"]
+    assert list(frame["Benchmark"]) == ["MATH → x", "", ""] and list(frame["Acts"]) == ["no", "", ""]
+    assert list(frame["Seeds × problems"]) == ["6 × 24"] * 3
+    row = row_of(found, arm="m", against="a", k=8, effort="one rate")
+    cell = f"{row['difference']:+.1f} [{row['difference_low']:+.1f}, {row['difference_high']:+.1f}]"
+    assert frame["@8"][0] == cell.replace("-", "−")
+    (sentence,) = comparisons.sentences(found, 0.05)
+    assert sentence.startswith("MATH, pass@8 at one learning rate: m is ") and "does not act; other is" in sentence
+
+
+@pytest.mark.parametrize("paper", ["ace", "agrae", "fade", "lens", "pacs"])
+def test_each_papers_core_begins_with_its_comparisons_and_adds_no_run_to_it(paper):
+    planned = make_plan(ROOT, "laptop", [paper]).papers[paper]
+    first, *others = planned.paper.core.tables
+    assert first == "comparisons"
+    item = planned.item(first)
+    elsewhere = {policy for name in others for policy in planned.item(name).policies()}
+    assert set(item.policies()) <= elsewhere
+    methods = {one for one in planned.paper.placebos if any(cell.row.arm == one for cell in item.cells)}
+    assert methods and mechanisms.layout(make_plan(ROOT, "laptop", [paper]), paper, [first])
+
+
+def test_a_scale_without_controls_compares_with_the_baseline_alone():
+    planned = make_plan(ROOT, "smoke", ["ace"]).papers["ace"]
+    arms = {cell.row.arm for cell in planned.item("comparisons").cells}
+    assert arms >= {"grpo", "ace_grpo"} and ("ace_grpo_mean" in arms) == bool(planned.paper.placebos)
