@@ -1,6 +1,8 @@
 """Verdicts: laws, words, chance, how often they err, and many claims at once."""
 
 import math
+from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,8 @@ from hypothesis import strategies as st
 from support.claims_by_hand import claim, described, each_contrast, found, noisy, plain
 
 from rlvr.claims.contrasts import EQUAL, PAPER
-from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.table import EQUAL_IS_BIASED, cautions, counts, discoveries, sentence
+from rlvr.claims.evaluate import evaluate, judged, summarise
+from rlvr.claims.table import CHOSEN, cautions, counted, counts, discoveries, sentence
 from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
@@ -249,45 +251,63 @@ def test_false_discoveries_are_benjamini_and_yekutielis():
 
 
 def kinds(*rows: tuple[str, str, str]) -> pd.DataFrame:
-    """Claims as whose, effort and verdict."""
+    """Claims as whose and about what ("paper", or "paper, base"), effort and verdict."""
     frame = pd.DataFrame(rows, columns=["of", "effort", "verdict"])
-    return frame.assign(scale="laptop", short="P", stand_in="m", data="d", p=0.04, p_of_all_claims=0.9)
+    parts = frame["of"].str.split(", ")
+    frame = frame.assign(of=parts.str[0], about=parts.str[1].fillna("method"))
+    names = {"scale": "laptop", "short": "P", "model": "M", "stand_in": "m", "data": "d", "p": 0.04}
+    return frame.assign(**names, p_of_all_claims=0.9, distinct=2, distinct_decided=1)
 
 
-def test_margins_and_controls_of_ours_are_counted_apart():
-    claims = ("paper", SAME), ("paper", UNDECIDED), ("margin", SAME), ("control", UNDECIDED)
+def test_claims_are_counted_by_kind_with_what_stays_and_distinct_contrasts():
+    claims = ("paper", SAME), ("paper", UNDECIDED), ("paper, mechanism", OPPOSITE), ("margin", SAME), ("control", SAME)
     frame = kinds(*((of, PAPER, verdict) for of, verdict in claims))
-    assert counts(frame, ["effort"]).to_dict("records") == [
-        {"effort": PAPER, "claims": "claims of the paper", SAME: 1, UNDECIDED: 1},
-        {"effort": PAPER, "claims": "claims with a margin of ours", SAME: 1, UNDECIDED: 0},
-        {"effort": PAPER, "claims": "controls of ours", SAME: 0, UNDECIDED: 1},
-    ]
+    frame.loc[0, "p_of_all_claims"] = 0.04
+    found = counts(frame, ["effort"]).set_index("claims")
+    assert [*found.index] == ["a method and another", "what happens in training", "margins and controls of ours"]
+    of_methods = found.loc["a method and another"]
+    names = ["judged", "decided", "stay", "contrasts", "decided contrasts", SAME, UNDECIDED, OPPOSITE]
+    assert [of_methods[name] for name in names] == [2, 1, 1, 4, 2, 1, 1, 0]
+    assert found.loc["margins and controls of ours", ["judged", "decided", "stay"]].tolist() == [2, 2, 0]
     assert sentence(frame).endswith(
-        "claims of the paper (1 same direction, 1 undecided), claims with a margin of ours (1 same direction), "
-        "controls of ours (1 undecided)."
+        "on a method and another 1 same direction, 1 undecided, on what happens in training 1 opposite direction, on "
+        "margins and controls of ours 2 same direction."
     )
     (text,) = discoveries(frame)
-    assert text.startswith("laptop, paper's setting: 2 of 4 (with 2 margins or controls of ours) are decided")
+    assert text.startswith("laptop, paper's setting: 4 of 5 (with 2 margins and controls of ours) are decided, each")
+    assert text.endswith("Counted once, 5 of their 10 contrasts are decided.")
 
 
-@pytest.mark.parametrize(("verdict", "said"), [(OPPOSITE, 1), (UNDECIDED, 1), (NOT_COMPARABLE, 0), (NOT_RUN, 0)])
-def test_verdicts_at_equal_pass_1_carry_their_caution(verdict, said):
-    frame = kinds(("paper", PAPER, SAME), ("paper", EQUAL, verdict))
-    assert cautions(frame) == [EQUAL_IS_BIASED] * said and sentence(frame).count(EQUAL_IS_BIASED) == said
-    assert cautions(frame[frame["effort"] == PAPER]) == []
+def test_what_the_settings_were_chosen_for_does_not_count_as_found():
+    frame = kinds(("paper", PAPER, SAME), ("paper, base", PAPER, SAME), ("paper", EQUAL, OPPOSITE))
+    assert cautions(frame) == [CHOSEN] and sentence(frame).endswith(CHOSEN) and len(counted(frame)) == 2
+    texts = discoveries(frame)
+    assert [text.split(" are decided")[0] for text in texts[:2]] == [
+        "laptop, paper's setting: 1 of 1 claims",
+        "laptop, equal pass@1: 1 of 1 claims",
+    ]
+    assert "the baseline and its base policy" in set(counts(frame, ["effort"])["claims"]), "and is still in the table"
+    of_papers_models = frame.assign(stand_in="M")
+    assert cautions(of_papers_models) == [] and len(counted(of_papers_models)) == 3
+    assert cautions(frame.assign(verdict=UNDECIDED)) == []
 
 
-def test_verdicts_at_equal_pass_1_are_not_counted():
-    frame = kinds(("paper", PAPER, SAME), ("paper", EQUAL, OPPOSITE), ("control", EQUAL, UNDECIDED))
-    assert counts(frame, ["effort"]).to_dict("records") == [{"effort": PAPER, "claims": "claims of the paper", SAME: 1}]
-    (text,) = discoveries(frame)
-    assert text.startswith("laptop, paper's setting: 1 of 1 claims are decided")
-    assert OPPOSITE not in sentence(frame) and "equal pass@1:" not in sentence(frame)
+def test_a_contrast_of_two_claims_is_counted_once_whatever_its_sign():
+    swapped = plain(arms=("right", "left"))
+    claims = [plain(), plain().model_copy(update={"claim": "again"}), swapped, plain(ks=(1, 2))]
+    csv, _ = judged(claims, Evidence(noisy(0, shift=0.4)), Path(), "laptop")
+    frame = pd.read_csv(StringIO(csv))
+    assert frame["distinct"].tolist() == [1, 0, 0, 1] and frame["run"].tolist() == [1, 1, 1, 2]
+    assert frame["distinct_decided"].tolist() == [1, 0, 0, 1]
+    at_equal = plain().model_copy(update={"effort": EQUAL})
+    csv, _ = judged([plain(), at_equal], Evidence(noisy(0)), Path(), "laptop")
+    assert pd.read_csv(StringIO(csv))["distinct"].tolist() == [1, 1], "another effort is another contrast"
 
 
 def test_all_scales_and_efforts_are_corrected_together_too():
     """Two of four are decided; each family keeps its own, together none (0.01 x 4 x (1 + 1/2 + 1/3 + 1/4) = 0.083)."""
-    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03, "of": "paper"}
+    head = {"scale": "laptop", "published": "", "p_of_all_claims": 0.03, "of": "paper", "about": "method"}
+    head |= {"model": "M", "stand_in": "m", "distinct": 1, "distinct_decided": 0}
     rows = [("a", 0.01, SAME), ("a", 0.9, UNDECIDED), ("b", 0.02, SMALLER), ("b", 0.8, UNDECIDED)]
     frame = pd.DataFrame([{**head, "effort": effort, "p": p, "verdict": verdict} for effort, p, verdict in rows])
     *families, of_all = discoveries(frame)

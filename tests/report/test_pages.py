@@ -12,7 +12,7 @@ from support.layouts_by_hand import having, typed
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
 from rlvr.claims.evaluate import evaluate, summarise
-from rlvr.claims.table import EQUAL_IS_BIASED, gather, numbers
+from rlvr.claims.table import CHOSEN, gather, numbers
 from rlvr.config.paths import Paths
 from rlvr.files import RecordError, publish_lines
 from rlvr.items.contrast import Evidence
@@ -107,7 +107,8 @@ def claims_row(**changes) -> dict:
         **{"verdict": "reproduced", "contrasts": 4, "run": 2, "deciding": "A − B @1 on b"},
         **{"estimate": 1.25, "low": -0.5, "high": 3.0, "low_of_all": -1.04, "high_of_all": 3.5, "p": 0.04},
         **{"seeds": 3, "problems": 90, "unit": "training seeds × problems", "learning_rates": "A 1e-05"},
-        **{"reason": "", "stand_in": "m", "data": "d"},
+        **{"reason": "", "model": "M", "stand_in": "m", "data": "d", "about": "method", "distinct": 1},
+        **{"distinct_decided": 0},
         **{"published": "holds in its own table", "published_cells": "2 of 2", "published_exceptions": ""},
     }
     return {**row, **changes}
@@ -122,6 +123,7 @@ def by_hand(tmp_path):
             claims_row(effort=EQUAL, verdict="contradicted", estimate=-2.0, low=-3.0, high=-1.0),
             claims_row(claim="d", verdict="inconclusive", problems=None, unit="training seeds"),
             claims_row(paper="q", short="Q", claim="e", says="<b>", verdict="inconclusive"),
+            claims_row(paper="q", short="Q", claim="f", about="base"),
         ],
         "paper": [claims_row(scale="paper", verdict="not run", estimate=None, low=None, high=None, run=0, deciding="")],
     }
@@ -148,7 +150,7 @@ def test_numbers_in_a_cell():
 
 def test_all_scales_in_one_table(by_hand):
     frame = gather(by_hand / "claims")
-    assert len(frame) == 5 and list(frame["scale"]) == ["laptop"] * 4 + ["paper"]
+    assert len(frame) == 6 and list(frame["scale"]) == ["laptop"] * 5 + ["paper"]
     outs = (f"--out={by_hand}/claims.md", f"--out={by_hand}/all.csv")
     run_module("rlvr.claims.table", "--folder", str(by_hand / "claims"), *outs)
     text = (by_hand / "claims.md").read_text()
@@ -200,8 +202,8 @@ def test_a_papers_page_has_every_verdict_on_its_claims(by_hand):
 def test_the_overview_has_the_claims_of_all_papers(by_hand):
     text = Page(page_layout("index"), by_hand).render()
     rows = rows_of(text)
-    assert [row[0] for row in rows] == ["P", "P", "P", "Q", "P"] and rows[3][1].startswith("&lt;b&gt;")
-    assert text.count(html.escape(EQUAL_IS_BIASED)) == 2, "the caution beside the counts and above the rows"
+    assert [row[0] for row in rows] == ["P", "P", "P", "Q", "Q", "P"] and rows[3][1].startswith("&lt;b&gt;")
+    assert text.count(html.escape(CHOSEN)) == 2, "the caution beside the counts and above the rows"
     assert "### Claims" not in text and text.count("<caption>Claims</caption>") == 1
     body = text[text.index("<h1") :]
     places = [body.index(part) for part in ("data:image/png;base64,", 'id="papers"', 'id="claims-one-by-one"')]

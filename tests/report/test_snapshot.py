@@ -79,8 +79,8 @@ def results(plan, tmp_path):
     claims = folder / "claims" / "smoke" / "lens.csv"
     claims.parent.mkdir(parents=True, exist_ok=True)
     decided = {**CLAIM, "claim": "other", "verdict": "contradicted", "low": -3.0, "high": -1.5, "estimate": -2}
-    equal = {**decided, "claim": "third", "effort": "equal pass@1", "says": "LENS is equal"}
-    pd.DataFrame([CLAIM, decided, equal]).to_csv(claims, index=False)
+    of_base = {**decided, "claim": "third", "about": "base", "says": "GRPO is ahead", "stand_in": "m"}
+    pd.DataFrame([CLAIM, decided, of_base]).to_csv(claims, index=False)
     return folder
 
 
@@ -106,10 +106,10 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
-    assert "At equal pass@1 verdicts are biased" in page and "| claims of the paper |" in page
+    assert "do not count as found" in page and "| a method and another " in page
     found = "- LENS, smoke, paper's setting: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 "
     assert f"{found}[−3.0, −1.5]" in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
-    assert "LENS is equal" not in page and "LENS is equal" in (out / "claims.md").read_text()
+    assert "GRPO is ahead" not in page and "GRPO is ahead" in (out / "claims.md").read_text()
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
 
 

@@ -1,5 +1,6 @@
 """Stage: claims. The contrasts of each claim of a paper at one scale, with intervals, and its verdict."""
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -15,6 +16,8 @@ from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
     AT_BOUND,
     BY_PART,
+    CONTRADICTED,
+    EQUIVALENT,
     IDENTICAL,
     INCONCLUSIVE,
     JUDGED,
@@ -49,6 +52,7 @@ from rlvr.items.contrast import (
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
+FOUND = (REPRODUCED, CONTRADICTED, EQUIVALENT)  # verdicts of contrasts that are decided
 WITHHELD = {REPRODUCED: INCONCLUSIVE, SAME: UNDECIDED}  # where a placebo is not beaten
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
 SHOWN = (
@@ -291,7 +295,7 @@ def judged(
 
     Published tables are below `references`; `criteria` are the judged ones of the paper's mechanism.
     """
-    summaries, contrasts = [], []
+    summaries, contrasts, known = [], [], set[str]()
     for claim in claims:
         table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
         rows = evaluate(claim, inputs, table)
@@ -299,13 +303,31 @@ def judged(
         if criteria is not None and claim.of_scores_of_a_method:
             unmet = mechanisms.unmet(criteria, claim.acting)
         summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
-        summaries.append({**summary, **published(claim, table)})
+        summaries.append({**summary, **published(claim, table), **_distinct(claim, rows, known)})
         contrasts += rows + of_placebos
     first, second = (
         pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n")
         for rows in (summaries, contrasts)
     )
     return first, second
+
+
+def _distinct(claim: ClaimSpec, rows: Sequence[dict[str, Any]], known: set[str]) -> dict[str, int]:
+    """How many judged contrasts of a claim no earlier claim has, and how many of these are decided; adds to `known`.
+
+    A contrast is one with the same terms of the other sign: the same runs, problems, k and measure.
+    """
+    new, decided = 0, 0
+    for contrast, row in zip(claim.contrasts, rows, strict=True):
+        read = ([term.k, term.levels, term.evaluation, term.policies, term.weight] for term in contrast.terms)
+        terms = sorted(read, key=lambda term: json.dumps(term[:-1]))
+        sign = math.copysign(1.0, terms[0][-1]) if terms else 1.0
+        of = [[*others, sign * weight] for *others, weight in terms]
+        name = json.dumps([claim.effort, claim.kind, claim.measure, claim.options, contrast.model, of])
+        if row["verdict"] not in UNJUDGED and name not in known:
+            known.add(name)
+            new, decided = new + 1, decided + (row["verdict"] in FOUND)
+    return {"distinct": new, "distinct_decided": decided}
 
 
 def main(

@@ -8,9 +8,9 @@ import typer
 from tabulate import tabulate
 
 from rlvr.claims import agreement, grid
-from rlvr.claims.contrasts import EQUAL
 from rlvr.claims.score_claims import UNIT
 from rlvr.claims.verdicts import (
+    ABOUT,
     APART,
     AT_BOUND,
     BY_PART,
@@ -19,12 +19,12 @@ from rlvr.claims.verdicts import (
     HOLDS,
     IDENTICAL,
     JUDGED,
-    KINDS,
     NOT_COMPARABLE,
     NOT_EXERCISED,
     NOT_RUN,
     OF_STAND_INS,
     OTHER_RATES,
+    OURS,
     SMALLER,
     VERDICTS,
     false_discoveries,
@@ -62,13 +62,12 @@ NOTE_ON_CRITERIA = (
     "far confidence has moved (mechanisms.md). A claim about its scores then tests nothing of it, whatever they "
     "are. The estimate is what was found."
 )
-EQUAL_IS_BIASED = (
-    "At equal pass@1 verdicts are biased against every method. The baseline is measured at one of its own learning "
-    "rates. Every other method is read from a straight line between two of its rates; its curve bends downwards, so "
-    "the line is too low. So a verdict at equal pass@1 refutes no claim, and none is counted (docs/validity.md, "
-    "Learning rates)."
+CHOSEN = (
+    "Claims about the baseline and its base policy do not count as found: the settings of this scale were chosen so "
+    "that the baseline gains pass@1 and loses pass@k at large k (docs/log.md)."
 )
 LEVEL = 0.05  # of false discoveries
+DISTINCT = ("distinct", "distinct_decided")  # contrasts that no earlier claim of the paper has, and those decided
 
 
 def gather(folder: Path) -> pd.DataFrame:
@@ -78,7 +77,7 @@ def gather(folder: Path) -> pd.DataFrame:
     """
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
     frames = {path: pd.read_csv(path) for path in files}
-    if old := [path for path, frame in frames.items() if not {"p", "reason", "of"} <= set(frame)]:
+    if old := [path for path, frame in frames.items() if not {"p", "reason", "of", "distinct"} <= set(frame)]:
         raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
     frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
     return frame if frame.empty else tested_together(frame)
@@ -95,23 +94,43 @@ def notes(frame: pd.DataFrame) -> list[str]:
     return [*NOTES, NOTE_ON_CRITERIA] if (frame["verdict"] == NOT_EXERCISED).any() else NOTES
 
 
+def kind_of(row: Any) -> str:
+    """What a claim is about, in words; margins and controls of ours are a kind of their own."""
+    return ABOUT[row["about"]] if row["of"] == "paper" else OURS
+
+
 def counted(frame: pd.DataFrame) -> pd.DataFrame:
-    """The claims whose verdicts are counted: all but those at equal pass@1 (EQUAL_IS_BIASED)."""
-    return frame[frame["effort"] != EQUAL] if len(frame) else frame
+    """The claims whose verdicts count as found: not those that the settings were chosen for (CHOSEN)."""
+    return frame[~_chosen(frame)] if len(frame) else frame
+
+
+def _chosen(frame: pd.DataFrame) -> pd.Series:
+    return (frame["about"] == "base") & (frame["of"] == "paper") & (frame["stand_in"] != frame["model"])
 
 
 def counts(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How many of the counted claims have each verdict: a row per value of the columns `by` and per kind of claim."""
-    frame = counted(frame)
-    rows = frame.assign(claims=frame["of"].map(KINDS)).groupby([*by, "claims"], sort=False)["verdict"]
-    table = rows.value_counts().unstack(fill_value=0)
-    return table[[verdict for verdict in VERDICTS if verdict in table]].reset_index()
+    """How many claims are judged, decided and stay: a row per value of the columns `by` and per kind of claim.
+
+    `stay`: decided, with `p_of_all_claims` at most LEVEL. `contrasts` are the judged ones, each counted once, and
+    `decided contrasts` those of them that are decided (DISTINCT). Then a column per verdict.
+    """
+    decided = frame["verdict"].isin(DECIDED)
+    frame = frame.assign(
+        **{"claims": [kind_of(row) for row in frame.to_dict("records")], "decided": decided},
+        judged=frame["verdict"].map(meaning).isin(JUDGED),
+        stay=decided & (frame["p_of_all_claims"] <= LEVEL),
+    )
+    rows = frame.groupby([*by, "claims"], sort=False)
+    summed = ["judged", "decided", "stay", *(name for name in DISTINCT if name in frame)]
+    sums = rows[summed].sum()
+    sums = sums.rename(columns={"distinct": "contrasts", "distinct_decided": "decided contrasts"})
+    verdicts = rows["verdict"].value_counts().unstack(fill_value=0)
+    return sums.join(verdicts[[verdict for verdict in VERDICTS if verdict in verdicts]]).reset_index()
 
 
 def cautions(frame: pd.DataFrame) -> list[str]:
-    """What a reader of these verdicts must know: a sentence where some are at equal pass@1."""
-    equal = frame[frame["effort"] == EQUAL] if len(frame) else frame
-    return [EQUAL_IS_BIASED] if len(equal) and equal["verdict"].map(meaning).isin(JUDGED).any() else []
+    """What a reader of these verdicts must know."""
+    return [CHOSEN] if len(frame) and (_chosen(frame) & frame["verdict"].isin(DECIDED)).any() else []
 
 
 def discoveries(frame: pd.DataFrame) -> list[str]:
@@ -125,7 +144,7 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
             texts.append(
                 f"{scale}, {effort}: {len(decided)} of {tested}{_with_ours(claims)} are decided, each at 5 %; {kept} "
                 f"of them stay where at most {100 * LEVEL:g} % of all decisions may be false "
-                "(Benjamini & Yekutieli 2001)."
+                f"(Benjamini & Yekutieli 2001).{_counted_once(claims)}"
             )
     if len(texts) > 1:
         decided, p = frame["verdict"].isin(DECIDED), false_discoveries(frame["p"])
@@ -136,9 +155,17 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
     return texts
 
 
+def _counted_once(claims: pd.DataFrame) -> str:
+    """How many distinct contrasts are decided; empty for claims that were judged before these were counted."""
+    if not {*DISTINCT} <= set(claims):
+        return ""
+    contrasts, decided = (int(claims[name].sum()) for name in DISTINCT)
+    return f" Counted once, {decided} of their {contrasts} contrasts are decided."
+
+
 def _with_ours(claims: pd.DataFrame) -> str:
     ours = int((claims["p"].notna() & (claims["of"] != "paper")).sum())
-    return f" (with {ours} margins or controls of ours)" if ours else " claims"
+    return f" (with {ours} {OURS})" if ours else " claims"
 
 
 def numbers(row: pd.Series) -> str:
@@ -217,9 +244,9 @@ def sentence(frame: pd.DataFrame) -> str:
 
 
 def _in_words(row: dict[str, Any]) -> str:
-    """A row of `counts` in words: "claims of the paper (1 same direction, 2 undecided)"."""
+    """A row of `counts` in words: "on a method and another: 1 same direction, 2 undecided"."""
     words = ", ".join(f"{row[verdict]} {verdict}" for verdict in VERDICTS if row.get(verdict))
-    return f"{row['claims']} ({words})"
+    return f"on {row['claims']} {words}"
 
 
 def main(

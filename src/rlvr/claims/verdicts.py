@@ -30,6 +30,12 @@ HOLDS, OPEN = (REPRODUCED, SAME), (INCONCLUSIVE, UNDECIDED, BY_PART)
 DECIDED = (*HOLDS, CONTRADICTED, OPPOSITE, SMALLER, APART, EQUIVALENT)
 ORDER = (CONTRADICTED, EQUIVALENT, BY_PART, INCONCLUSIVE, REPRODUCED)  # of contrasts, the worst first
 WORST_FIRST = (OPPOSITE, SMALLER, APART, EQUIVALENT, BY_PART, UNDECIDED, SAME)  # the contrast that decides a claim
+ABOUT = {  # what a claim of a paper is about: `about`
+    "base": "the baseline and its base policy",
+    "method": "a method and another",
+    "mechanism": "what happens in training",
+}
+OURS = "margins and controls of ours"
 KINDS = {  # whose a claim is: `of` in a paper's file
     "paper": "claims of the paper",
     "margin": "claims with a margin of ours",

@@ -11,8 +11,8 @@ import pandas as pd
 from tabulate import tabulate
 
 from rlvr.claims.contrasts import layout
-from rlvr.claims.table import cautions, counted, counts, discoveries, gather, notes, numbers, published
-from rlvr.claims.verdicts import DECIDED, KINDS, NOT_EXERCISED, NOT_RUN, meaning
+from rlvr.claims.table import cautions, counted, counts, discoveries, gather, kind_of, notes, numbers, published
+from rlvr.claims.verdicts import DECIDED, NOT_EXERCISED, NOT_RUN, meaning
 from rlvr.config.plan import Plan
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, popover, table
 from rlvr.report.runs import RunPages
@@ -20,7 +20,7 @@ from rlvr.statistics.shown import records
 
 COLUMNS = {
     **{"Paper": CHOICE, "Claim": TEXT, "Verdict": CHOICE, "Estimate": NUMBER, "Scale": CHOICE, "Effort": CHOICE},
-    **{"In the paper's own numbers": CHOICE, "Seeds": NUMBER, "Whose": CHOICE},
+    **{"In the paper's own numbers": CHOICE, "Seeds": NUMBER, "About": CHOICE},
 }
 ALT = "Each claim of each paper: whether its own numbers say so, and what was found here"
 Policies = Mapping[tuple[str, ...], list[str]]  # by scale, paper, claim, effort: those of the deciding contrast
@@ -61,8 +61,8 @@ def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxy
 
 def kinds(frame: pd.DataFrame) -> str:
     """How many claims of each kind there are, in words."""
-    found = frame.groupby("of", sort=False)["claim"].nunique()
-    return ", ".join(f"{count} {KINDS[str(kind)]}" for kind, count in found.items())
+    found = frame.assign(kind=[kind_of(row) for row in frame.to_dict("records")]).groupby("kind", sort=False)["claim"]
+    return "Claims: " + ", ".join(f"{count} on {kind}" for kind, count in found.nunique().items())
 
 
 def decided(frame: pd.DataFrame) -> list[str]:
@@ -116,7 +116,7 @@ def _cells(row: pd.Series) -> list[TableCell]:
         TableCell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else TableCell(""),
         *(TableCell(row["scale"]), TableCell(row["effort"]), TableCell(row["published"])),
         TableCell(f"{row['seeds']:.0f}", row["seeds"]) if judged else TableCell(""),
-        TableCell(KINDS[row["of"]]),
+        TableCell(kind_of(row)),
     ]
 
 
