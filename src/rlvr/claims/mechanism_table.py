@@ -7,13 +7,17 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims.mechanisms import COLUMNS, NO, NOT_RUN
+from rlvr.claims.mechanisms import COLUMNS, CRITERION, NO, NOT_RUN
 from rlvr.files import publish
 
 NOTE = (
     "A criterion is a number per run, from its metrics and not from its scores. It is met where the mean over training "
     "seeds keeps the bound; the interval is Student's t over seeds. Where a criterion of an arm is not met, claims "
     'about the scores of that arm have the verdict "not exercised" (docs/claims.md).'
+)
+OF_SCORES = (
+    "Placebos and controls are differences of pass@k in percent points, with 95 % intervals over seeds × problems: of a "
+    "method from what keeps its size and takes its idea away, and of arms whose order is known."
 )
 
 
@@ -25,7 +29,8 @@ def gather(folder: Path) -> pd.DataFrame:
 
 def markdown(frame: pd.DataFrame) -> str:
     """What each criterion says, and a table per scale."""
-    lines = ["# Do the mechanisms act?", "", NOTE, "", *said(frame), ""]
+    of_scores = [OF_SCORES, ""] if (frame["kind"] != CRITERION).any() else []
+    lines = ["# Do the mechanisms act?", "", NOTE, "", *of_scores, *said(frame), ""]
     for scale, rows in frame.groupby("scale", sort=False):
         lines += [f"## {scale}", "", *table(rows), ""]
     return "\n".join(lines).rstrip() + "\n"

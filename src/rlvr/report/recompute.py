@@ -13,6 +13,7 @@ import pandas as pd
 
 from rlvr.claims import grid
 from rlvr.claims.evaluate import judged
+from rlvr.claims.mechanisms import COLUMNS, CRITERION
 from rlvr.claims.table import gather, markdown
 from rlvr.config.layouts import numbers_of
 from rlvr.files import Mistake, publish, read_json, sha256
@@ -104,8 +105,8 @@ def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -
 def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
     """The judged criteria of a paper at a scale; a frame without rows where there are none."""
     file = folder / "mechanisms.csv"
-    every = pd.read_csv(file) if file.is_file() else pd.DataFrame({"scale": [], "paper": []})
-    return every[(every["scale"] == scale) & (every["paper"] == paper)]
+    every = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=[*COLUMNS])
+    return every[(every["scale"] == scale) & (every["paper"] == paper) & (every["kind"] == CRITERION)]
 
 
 def _tables(folder: Path, paper: str, root: Path, out: Path) -> Iterator[str]:

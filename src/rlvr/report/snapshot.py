@@ -190,8 +190,8 @@ def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
 
 
 def _criteria(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
-    """The judged criteria of some papers at the scales of some plans."""
-    criteria = mechanism_table.gather(Path(paths.results) / "mechanisms")
+    """The judged criteria, placebos and controls of some papers at the scales of some plans."""
+    criteria = pd.concat(mechanism_table.gather(Path(paths.results) / name) for name in ("mechanisms", "controls"))
     return criteria.loc[criteria["paper"].isin(papers) & criteria["scale"].isin([plan.scale for plan in plans])]
 
 
