@@ -14,7 +14,7 @@ CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run test test-quick smoke doctor install install-test install-gym install-lint install-site install-bench install-cluster
-.PHONY: results snapshot snapshot-full snapshot-full-short snapshot-pretrained snapshot-league
+.PHONY: results snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list; start with run and test
@@ -53,12 +53,6 @@ results: install ## run the papers' cores and claims, then make snapshot, at the
 
 snapshot: install ## write the results of a laptop run to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
-
-snapshot-full: install ## write the results of `snakemake --config scale=full-laptop` on three papers to docs/full-laptop/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-laptop --alone --papers ace,lens,agrae --out docs/full-laptop
-
-snapshot-full-short: install ## write the results of `snakemake --config scale=full-short` on FADE and PACS to docs/full-short/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers fade,pacs --out docs/full-short
 
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained

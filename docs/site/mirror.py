@@ -9,7 +9,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
 # Pages that a checkout may lack.
-LATER = {f"docs/{name}/README" for name in ("full-laptop", "full-short", "league", "pretrained")}
+LATER = {"docs/league/README", "docs/pretrained/README"}
 OF_PAPER = "config/papers/{}/page.md"  # becomes docs/papers/<paper>.md
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 

@@ -45,7 +45,7 @@ def main(
     for name, taken in snapshots.items():
         snapshot(taken, out / "docs" / name)
     (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
-    papers.write(ROOT, out, ledger, snapshots)
+    papers.write(ROOT, out, ledger, snapshots[papers.RESULTS])
     api.write(out / "api")
     mirror.finish(ROOT, out, yaml.safe_load((ROOT / "docs/site/nav.yaml").read_text()))
 

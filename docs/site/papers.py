@@ -1,7 +1,6 @@
 """A page per paper: config/papers/<paper>/page.md, written by hand, and what the repository knows of the paper."""
 
 import inspect
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the
 PAPERS_OWN = "paper"  # the scale of the papers' own models, data and settings
 SETTINGS = "settings"  # the folder of pages of settings
 RESULTS = "results"  # the snapshot that papers' pages show, and lead to in the navigation
-WHOLE = ("full-laptop", "full-short")  # snapshots of every table and figure; a paper's page links the first that has it
 
 
 class Snapshot:
@@ -51,14 +49,14 @@ class Snapshot:
         return readme.results(self.folder / paper, items.get(paper, []))
 
 
-def write(root: Path, out: Path, statements: Path, snapshots: Mapping[str, Snapshot]) -> None:
+def write(root: Path, out: Path, statements: Path, taken: Snapshot) -> None:
     """Adds what is known of each paper to its page; `statements` is the theory's ledger."""
     template = text.environment(Path(__file__).parent).get_template("paper.md.j2")
     theory = pd.read_csv(statements, keep_default_na=False)
     (out / "docs/papers" / SETTINGS).mkdir()
     for page in sorted((out / "docs/papers").glob("*.md")):
         (page.parent / SETTINGS / page.name).write_text(WIDE + settings(root, page.stem))
-        content = _content(root, page.stem, theory, snapshots)
+        content = _content(root, page.stem, theory, taken)
         masses.draw(content["estimator"], content["short"], page.with_name(f"masses-{page.stem}.svg"))
         page.write_text(f"{page.read_text()}\n{template.render(content)}")
 
@@ -75,11 +73,10 @@ def estimator_of(paper: str) -> str:
     return next(name for name in names() if name.replace("_", "") == paper)
 
 
-def _content(root: Path, name: str, theory: pd.DataFrame, snapshots: Mapping[str, Snapshot]) -> dict[str, Any]:
+def _content(root: Path, name: str, theory: pd.DataFrame, taken: Snapshot) -> dict[str, Any]:
     paper = paper_folders.read(root / "config", name, root).content
-    estimator, taken = estimator_of(name), snapshots[RESULTS]
+    estimator = estimator_of(name)
     own = taken.claims[taken.claims["paper"] == name]
-    whole = next((scale for scale in WHOLE if (root / "docs" / scale / name).is_dir()), "")
     return {
         **{key: paper[key] for key in ("name", "short", "deviations")},
         "estimator": estimator,
@@ -88,8 +85,6 @@ def _content(root: Path, name: str, theory: pd.DataFrame, snapshots: Mapping[str
         "theory": ledger.of(paper["short"], theory),
         "claims": "" if own.empty else taken.section(own, f"../{RESULTS}/runs.html"),
         "results": taken.results(name),
-        "whole": whole,
-        "more": snapshots[whole].results(name) if whole else {},
         "bibtex": citing.fenced(citing.of_paper(root, name)),
     }
 

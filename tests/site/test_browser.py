@@ -20,11 +20,7 @@ PAGES = (
     *("docs/results/ace/core.html", "docs/results/ace/numbers/core.html"),
     *(f"docs/papers/{page.parent.name}.html" for page in sorted(DOCS.parent.glob("config/papers/*/page.md"))),
     *(f"docs/papers/settings/{name}.html" for name in ("ace", "fade")),
-    *(
-        f"docs/{name}/README.html"
-        for name in ("full-laptop", "full-short", "league", "pretrained")
-        if (DOCS / name).is_dir()
-    ),
+    *(f"docs/{name}/README.html" for name in ("league", "pretrained") if (DOCS / name).is_dir()),
     *("docs/league/runs.html", "docs/league/methods/numbers/league.html"),
     *("api/estimators.html", "api/adapters.html"),
 )
