@@ -5,8 +5,8 @@ its manifest, metrics and probes, the scores of its evaluations, the checksums o
 them into another results folder, where Snakemake takes these runs for done: tables, figures and claims are made from
 them, as pages are, and no policy is. A figure of answers and `rlvr show` need completions, so runs that were made here.
 
-    python -m rlvr.report.archive keep --papers NAMES docs/archive/pretrained
-    python -m rlvr.report.archive restore --papers NAMES docs/archive/pretrained
+    python -m rlvr.report.archive keep --papers NAMES archives/pretrained
+    python -m rlvr.report.archive restore --papers NAMES archives/pretrained
 """
 
 import io
