@@ -16,8 +16,8 @@ NOTE = (
     'about the scores of that arm have the verdict "not exercised" (docs/claims.md).'
 )
 OF_SCORES = (
-    "Placebos and controls are differences of pass@k in percent points, with 95 % intervals over seeds × problems: of a "
-    "method from what keeps its size and takes its idea away, and of arms whose order is known."
+    "Placebos and controls are differences of pass@k in percent points, with 95 % intervals over seeds × problems: of "
+    "a method from what keeps its size and takes its idea away, and of arms whose order is known."
 )
 
 
