@@ -301,6 +301,15 @@ def script():
     return module
 
 
+def test_a_method_that_is_its_own_placebo_is_seldom_decided():
+    command = [sys.executable, "benchmarks/placebos.py", "--cores", "400"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    *rows, of_all = done.stdout.splitlines()
+    undecided = [float(re.search(r"undecided (\d\.\d+)", row)[1]) for row in rows]
+    assert len(undecided) == 4 and min(undecided) > 0.92, "95 % within 2.9 standard errors"
+    assert float(re.search(r"(\d\.\d+) of cores", of_all)[1]) < 0.01
+
+
 def test_the_page_has_ten_tasks_that_the_script_reads(script):
     page = (ROOT / "docs/tasks.md").read_text()
     tasks = script.tasks(page)
