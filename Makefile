@@ -14,7 +14,7 @@ CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run test test-quick smoke doctor install install-test install-gym install-lint install-site install-bench install-cluster
-.PHONY: results snapshot snapshot-pretrained snapshot-league
+.PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list; start with run and test
@@ -53,6 +53,11 @@ results: install ## run the papers' cores and claims, then make snapshot, at the
 
 snapshot: install ## write the results of a laptop run to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
+
+results-archive: install ## every table, figure and page of docs/results/ from its counts, as build/results.tar.gz with its checksum
+	$(BIN)/rlvr recompute docs/results --out build/results
+	tar --create --gzip --file build/results.tar.gz --directory build --sort name --owner 0 --group 0 --mtime @0 results
+	cd build && sha256sum results.tar.gz | tee results.tar.gz.sha256
 
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
