@@ -21,7 +21,11 @@ PAGES = (
     *(f"docs/papers/{page.parent.name}.html" for page in sorted(DOCS.parent.glob("config/papers/*/page.md"))),
     *(f"docs/papers/settings/{name}.html" for name in ("ace", "fade")),
     *(f"docs/{name}/README.html" for name in ("league", "pretrained") if (DOCS / name).is_dir()),
-    *("docs/league/runs.html", "docs/league/methods/numbers/league.html"),
+    *(
+        page
+        for page in ("docs/league/runs.html", "docs/league/methods/numbers/league.html")
+        if (DOCS / "league").is_dir()
+    ),
     *("api/estimators.html", "api/adapters.html"),
 )
 OWN = ("results/smoke/report/smoke/index.html", "build/pages/show.html", "build/pages/compare.html")  # at smoke scale
