@@ -97,7 +97,8 @@ def test_what_is_not_met_is_said_with_its_number():
     frame = pd.DataFrame([judged(spec(criterion(), runs=runs), metrics, "tiny") for runs in (("a",), ())])
     assert unmet(frame, ["mine"]) == ["Mine: c is 0.25, needed at least 0.5"] and unmet(frame, ["other"]) == []
     text = mechanism_table.markdown(frame)
-    assert "0 of 1 are met." in text and "It acts (sec. 1)." in text
+    assert "0 of 1 are met. Of arms without runs at this scale: 1 more." in text and "It acts (sec. 1)." in text
+    assert "not run" not in text
     assert bound(criterion(at_least=0.1, at_most=0.9)) == "at least 0.1 and at most 0.9"
 
 

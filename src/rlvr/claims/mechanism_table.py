@@ -48,11 +48,12 @@ def said(frame: pd.DataFrame) -> list[str]:
 
 
 def table(rows: pd.DataFrame) -> list[str]:
-    """How many are met, and a row per criterion and arm."""
+    """How many are met, and a row per criterion and arm that has runs."""
     judged = rows[rows["met"] != NOT_RUN]
-    failed = int((judged["met"] == NO).sum())
-    shown = tabulate([_shown(row) for _, row in rows.iterrows()], headers="keys", tablefmt="pipe")
-    return [f"{len(judged) - failed} of {len(judged)} are met.", "", shown]
+    failed, others = int((judged["met"] == NO).sum()), len(rows) - len(judged)
+    shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
+    not_run = f" Of arms without runs at this scale: {others} more." if others else ""
+    return [f"{len(judged) - failed} of {len(judged)} are met.{not_run}", "", shown]
 
 
 def _shown(row: pd.Series) -> dict[str, Any]:
