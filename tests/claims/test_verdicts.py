@@ -18,6 +18,7 @@ from rlvr.claims.verdicts import (
     CONTRADICTED,
     INCONCLUSIVE,
     NOT_COMPARABLE,
+    NOT_EXERCISED,
     NOT_RUN,
     OPPOSITE,
     REPRODUCED,
@@ -259,23 +260,23 @@ def kinds(*rows: tuple[str, str, str]) -> pd.DataFrame:
     return frame.assign(**names, p_of_all_claims=0.9, distinct=2, distinct_decided=1)
 
 
-def test_claims_are_counted_by_kind_with_what_stays_and_distinct_contrasts():
+def test_claims_are_counted_by_kind_with_what_remains_and_distinct_contrasts():
     claims = ("paper", SAME), ("paper", UNDECIDED), ("paper, mechanism", OPPOSITE), ("margin", SAME), ("control", SAME)
     frame = kinds(*((of, PAPER, verdict) for of, verdict in claims))
     frame.loc[0, "p_of_all_claims"] = 0.04
     found = counts(frame, ["effort"]).set_index("claims")
-    assert [*found.index] == ["a method and another", "what happens in training", "margins and controls of ours"]
-    of_methods = found.loc["a method and another"]
-    names = ["judged", "decided", "stay", "contrasts", "decided contrasts", SAME, UNDECIDED, OPPOSITE]
+    assert [*found.index] == ["two methods", "what happens in training", "margins and controls of ours"]
+    of_methods = found.loc["two methods"]
+    names = ["judged", "decided", "remain", "contrasts", "contrasts that differ", SAME, UNDECIDED, OPPOSITE]
     assert [of_methods[name] for name in names] == [2, 1, 1, 4, 2, 1, 1, 0]
-    assert found.loc["margins and controls of ours", ["judged", "decided", "stay"]].tolist() == [2, 2, 0]
+    assert found.loc["margins and controls of ours", ["judged", "decided", "remain"]].tolist() == [2, 2, 0]
     assert sentence(frame).endswith(
-        "on a method and another 1 same direction, 1 undecided, on what happens in training 1 opposite direction, on "
+        "on two methods 1 same direction, 1 undecided, on what happens in training 1 opposite direction, on "
         "margins and controls of ours 2 same direction."
     )
     (text,) = discoveries(frame)
     assert text.startswith("laptop, paper's setting: 4 of 5 (with 2 margins and controls of ours) are decided, each")
-    assert text.endswith("Counted once, 5 of their 10 contrasts are decided.")
+    assert text.endswith("They have 10 contrasts, each counted once; 5 differ from no effect, each at 5 %.")
 
 
 def test_what_the_settings_were_chosen_for_does_not_count_as_found():
@@ -302,6 +303,19 @@ def test_a_contrast_of_two_claims_is_counted_once_whatever_its_sign():
     at_equal = plain().model_copy(update={"effort": EQUAL})
     csv, _ = judged([plain(), at_equal], Evidence(noisy(0)), Path(), "laptop")
     assert pd.read_csv(StringIO(csv))["distinct"].tolist() == [1, 1], "another effort is another contrast"
+    of_base = plain().model_copy(update={"about": "base"})
+    csv, _ = judged([of_base, plain(threshold=50.0)], Evidence(noisy(0, shift=0.4)), Path(), "laptop")
+    frame = pd.read_csv(StringIO(csv))
+    assert frame["distinct"].tolist() == [1, 1] and frame["distinct_decided"].tolist() == [1, 1], "whatever is claimed"
+
+
+def test_contrasts_of_what_is_not_exercised_do_not_count():
+    criteria = pd.DataFrame([{"kind": "criterion", "arm": "left", "label": "L", "criterion": "c", "measured": 0.0}])
+    criteria = criteria.assign(bound="at least 1", met="no")
+    claim = plain().model_copy(update={"acting": ("left",)})
+    csv, _ = judged([claim], Evidence(noisy(0, shift=0.4)), Path(), "laptop", criteria)
+    frame = pd.read_csv(StringIO(csv))
+    assert frame["verdict"].tolist() == [NOT_EXERCISED] and frame["distinct"].tolist() == [0]
 
 
 def test_all_scales_and_efforts_are_corrected_together_too():
@@ -311,8 +325,8 @@ def test_all_scales_and_efforts_are_corrected_together_too():
     rows = [("a", 0.01, SAME), ("a", 0.9, UNDECIDED), ("b", 0.02, SMALLER), ("b", 0.8, UNDECIDED)]
     frame = pd.DataFrame([{**head, "effort": effort, "p": p, "verdict": verdict} for effort, p, verdict in rows])
     *families, of_all = discoveries(frame)
-    assert all("1 of 2 claims are decided, each at 5 %; 1 of them stay" in text for text in families)
-    assert of_all == "All of these together: 2 of 4 are decided, and 0 stay."
+    assert all("1 of 2 claims are decided, each at 5 %; 1 of them remain" in text for text in families)
+    assert of_all == "All of these together: 2 of 4 are decided, and 0 remain."
     assert discoveries(frame[frame["effort"] == "a"]) == families[:1], "one family has no other beside it"
 
 

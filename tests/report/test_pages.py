@@ -232,7 +232,9 @@ def test_a_papers_page_has_its_criteria(by_hand):
     pd.DataFrame([row]).to_csv(path, index=False)
     section = Page(page_layout("p", ["p"]), by_hand).render().partition('id="does-the-mechanism-act')[2]
     assert (
-        "It moves (sec. 1)." in section and "0 of 1 are met." in section and "0.5<small>[0.25, 0.75]</small>" in section
+        "It moves (sec. 1)." in section
+        and "Met: 0 of 1 criterion rows." in section
+        and "0.5<small>[0.25, 0.75]</small>" in section
     )
 
 

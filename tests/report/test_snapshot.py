@@ -106,7 +106,7 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
-    assert "do not count as found" in page and "| a method and another " in page
+    assert "do not count as found" in page and "| two methods " in page
     found = "- LENS, smoke, paper's setting: LENS is ahead (Table 1). **Contradicted**: LENS − GRPO @1 −2.0 "
     assert f"{found}[−3.0, −1.5]" in page and page.count("LENS is ahead") == 1, "what was decided, and nothing else"
     assert "GRPO is ahead" not in page and "GRPO is ahead" in (out / "claims.md").read_text()

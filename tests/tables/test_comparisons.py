@@ -1,9 +1,13 @@
 """Comparisons of methods with their baseline and placebos (rlvr.tables.comparisons)."""
 
+import re
+from io import StringIO
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from pydantic import ValidationError
 from scipy import stats
 from support.layouts_by_hand import having, typed
 
@@ -79,7 +83,7 @@ def test_at_one_rate_differences_are_those_of_a_table_of_pass_at_k(found, scores
     without_curve = having(LAYOUT, cells=[{**dict(one), "rates": ()} for one in LAYOUT.cells])
     for against in ("a", "placebo"):
         table = row_of(as_tables(without_curve, scores, against), arm="m", k=k)
-        ours = row_of(found, arm="m", against=against, k=k, effort="one rate")
+        ours = row_of(found, arm="m", against=against, k=k, effort="paper's setting")
         for name in ("difference", "difference_low", "difference_high", "difference_p"):
             assert ours[name] == pytest.approx(table[name], rel=1e-12)
 
@@ -101,7 +105,7 @@ def test_a_pass_1_beyond_the_curve_is_not_comparable(scores):
     assert pd.isna(row["difference"]) and row["not_comparable"].startswith("its pass@1 is 100.0 %")
     shown = comparisons.render(near, frame)
     assert "not comparable" in set(shown.frame["@8, equal pass@1"])
-    assert any("m (MATH): its pass@1 is 100.0 %" in note for note in shown.notes)
+    assert any("m (M, MATH): its pass@1 is 100.0 %" in note for note in shown.notes)
 
 
 def test_placebos_are_no_methods_and_each_method_has_its_own(found):
@@ -117,14 +121,14 @@ def test_a_method_acts_where_all_its_judged_criteria_are_met(found):
     assert comparisons.acts(met, "m") == "yes" and comparisons.acts(pd.DataFrame(), "m") == ""
 
 
-def test_what_a_comparison_finds_has_a_power_of_80_percent():
+def test_what_is_detectable_is_found_with_a_power_of_80_percent():
     """Where seeds alone vary, by the noncentral t distribution of scipy, which the code does not use."""
     generator = np.random.default_rng(1)
     difference_S = generator.normal(0, 0.05, SEEDS)
     left_SN = np.repeat(difference_S[:, None], PROBLEMS, axis=1)
-    finds = comparisons._finds((left_SN, np.zeros_like(left_SN)), 0.95) / 100
+    difference = comparisons._detectable(left_SN, np.zeros_like(left_SN), 0.95) / 100
     error, edge = stats.sem(difference_S), stats.t.ppf(0.975, SEEDS - 1)
-    assert stats.nct.sf(edge, SEEDS - 1, finds / error) == pytest.approx(0.8, abs=0.02)
+    assert stats.nct.sf(edge, SEEDS - 1, difference / error) == pytest.approx(0.8, abs=0.02)
 
 
 def test_a_rendered_table_has_a_line_per_method_and_arm_that_it_is_held_against(found):
@@ -133,11 +137,35 @@ def test_a_rendered_table_has_a_line_per_method_and_arm_that_it_is_held_against(
     assert list(frame["Minus"]) == ["a", "placebo (placebo)", "a"] and list(frame["Method"]) == ["m", "", "other"]
     assert list(frame["Benchmark"]) == ["MATH → x", "", ""] and list(frame["Acts"]) == ["no", "", ""]
     assert list(frame["Seeds × problems"]) == ["6 × 24"] * 3
-    row = row_of(found, arm="m", against="a", k=8, effort="one rate")
+    row = row_of(found, arm="m", against="a", k=8, effort="paper's setting")
     cell = f"{row['difference']:+.1f} [{row['difference_low']:+.1f}, {row['difference_high']:+.1f}]"
     assert frame["@8"][0] == cell.replace("-", "−")
-    (sentence,) = comparisons.sentences(found, 0.05)
-    assert sentence.startswith("MATH, pass@8 at one learning rate: m is ") and "does not act; other is" in sentence
+
+
+def test_a_sentence_has_a_word_for_each_comparison():
+    rows = [("m", "a", -1.0, 0.5, "no"), ("m", "p", 0.7, 5.2, "no"), ("n", "a", -3.0, -1.0, "yes")]
+    frame = pd.DataFrame(rows, columns=["label", "against_label", "difference_low", "difference_high", "acts"])
+    (sentence,) = comparisons.sentences(frame.assign(benchmark="MATH", k=8, effort="paper's setting"), 0.05)
+    words = "m (its mechanism does not act) is above p, undecided against a; n is below a."
+    assert sentence == f"MATH, pass@8: {words}"
+
+
+def test_statistics_are_rendered_alike_after_a_round_trip_through_csv(found):
+    read = pd.read_csv(StringIO(found.to_csv(index=False)))
+    one, two = comparisons.render(LAYOUT, found), comparisons.render(LAYOUT, read)
+    assert one.frame.equals(two.frame) and one.notes == two.notes
+    without = read.assign(acts=np.nan)
+    assert not any(note == comparisons.ON_CRITERIA for note in comparisons.render(LAYOUT, without).notes)
+
+
+@pytest.mark.parametrize("k", [[1], [8, 1]])
+def test_other_k(scores, k):
+    layout = having(LAYOUT, k=k)
+    frame = comparisons.render(layout, comparisons.statistics(layout, scores, CRITERIA)).frame
+    assert [name for name in frame if name.startswith("@")] == (
+        ["@1"] if k == [1] else ["@1", "@8", "@8, equal pass@1"]
+    )
+    assert all(re.fullmatch(r"[\d.]+(, [\d.]+)?", text) for text in frame["Detectable"])
 
 
 @pytest.mark.parametrize("paper", ["ace", "agrae", "fade", "lens", "pacs"])
@@ -146,6 +174,7 @@ def test_each_papers_core_begins_with_its_comparisons_and_adds_no_run_to_it(pape
     first, *others = planned.paper.core.tables
     assert first == "comparisons"
     item = planned.item(first)
+    assert any(cell.rates for cell in item.cells)
     elsewhere = {policy for name in others for policy in planned.item(name).policies()}
     assert set(item.policies()) <= elsewhere
     methods = {one for one in planned.paper.placebos if any(cell.row.arm == one for cell in item.cells)}
@@ -156,3 +185,23 @@ def test_a_scale_without_controls_compares_with_the_baseline_alone():
     planned = make_plan(ROOT, "smoke", ["ace"]).papers["ace"]
     arms = {cell.row.arm for cell in planned.item("comparisons").cells}
     assert arms >= {"grpo", "ace_grpo"} and ("ace_grpo_mean" in arms) == bool(planned.paper.placebos)
+
+
+@pytest.mark.parametrize("scale", ["short", "pretrained"])
+def test_a_scale_without_equal_pass_1_has_no_run_for_it(scale):
+    planned = make_plan(ROOT, scale, ["lens"]).papers["lens"]
+    assert not any(cell.rates for cell in planned.item("comparisons").cells)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"models": ["a", "b"]}, "at most 1 item"),
+        ({"compare_with": None}, "compare_with"),
+        ({"models": []}, "at least 1"),
+    ],
+)
+def test_a_table_has_one_model_and_a_baseline(keys, message):
+    content = {"title": "T", "kind": "comparisons", "benchmark": "b", "models": ["a"], "k": [1], "compare_with": "grpo"}
+    with pytest.raises(ValidationError, match=message):
+        comparisons.Config.model_validate({**content, "rows": [{"arm": "grpo", "label": "GRPO"}], **keys})

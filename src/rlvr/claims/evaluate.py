@@ -16,8 +16,6 @@ from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
     AT_BOUND,
     BY_PART,
-    CONTRADICTED,
-    EQUIVALENT,
     IDENTICAL,
     INCONCLUSIVE,
     JUDGED,
@@ -52,7 +50,6 @@ from rlvr.items.contrast import (
 from rlvr.statistics.references import Reference
 from rlvr.statistics.scores import read_all
 
-FOUND = (REPRODUCED, CONTRADICTED, EQUIVALENT)  # verdicts of contrasts that are decided
 WITHHELD = {REPRODUCED: INCONCLUSIVE, SAME: UNDECIDED}  # where a placebo is not beaten
 HOLDS, FAILS, SILENT = "holds in its own table", "does not hold in its own table", "no published numbers"
 SHOWN = (
@@ -303,7 +300,7 @@ def judged(
         if criteria is not None and claim.of_scores_of_a_method:
             unmet = mechanisms.unmet(criteria, claim.acting)
         summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
-        summaries.append({**summary, **published(claim, table), **_distinct(claim, rows, known)})
+        summaries.append({**summary, **published(claim, table), **_distinct(claim, [] if unmet else rows, known)})
         contrasts += rows + of_placebos
     first, second = (
         pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n")
@@ -313,20 +310,22 @@ def judged(
 
 
 def _distinct(claim: ClaimSpec, rows: Sequence[dict[str, Any]], known: set[str]) -> dict[str, int]:
-    """How many judged contrasts of a claim no earlier claim has, and how many of these are decided; adds to `known`.
+    """How many judged contrasts of a claim no earlier claim of its kind has, and how many of these differ from none.
 
-    A contrast is one with the same terms of the other sign: the same runs, problems, k and measure.
+    A contrast is one by its runs, problems, k, measure and effort; the other sign is the same. It differs where its
+    interval leaves out the value of no effect. Adds to `known`.
     """
     new, decided = 0, 0
-    for contrast, row in zip(claim.contrasts, rows, strict=True):
+    for contrast, row in zip(claim.contrasts, rows, strict=bool(rows)):
         read = ([term.k, term.levels, term.evaluation, term.policies, term.weight] for term in contrast.terms)
         terms = sorted(read, key=lambda term: json.dumps(term[:-1]))
         sign = math.copysign(1.0, terms[0][-1]) if terms else 1.0
         of = [[*others, sign * weight] for *others, weight in terms]
-        name = json.dumps([claim.effort, claim.kind, claim.measure, claim.options, contrast.model, of])
+        kind = [claim.about, claim.of == "paper", claim.effort, claim.kind, claim.measure, claim.options]
+        name = json.dumps([*kind, contrast.model, of])
         if row["verdict"] not in UNJUDGED and name not in known:
             known.add(name)
-            new, decided = new + 1, decided + (row["verdict"] in FOUND)
+            new, decided = new + 1, decided + (not row["low"] <= claim.no_effect <= row["high"])
     return {"distinct": new, "distinct_decided": decided}
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims.mechanisms import COLUMNS, CRITERION, NO, NOT_RUN
+from rlvr.claims.mechanisms import COLUMNS, CRITERION, NOT_RUN, YES
 from rlvr.files import publish
 
 NOTE = (
@@ -42,18 +42,20 @@ def section(frame: pd.DataFrame) -> str:
 
 
 def said(frame: pd.DataFrame) -> list[str]:
-    """A line per criterion: its sentence, and its place in the paper."""
-    each = frame.drop_duplicates(["paper", "criterion"])
-    return [f"- {row['short']}, `{row['criterion']}`: {row['says']} ({row['place']})." for _, row in each.iterrows()]
+    """A line per criterion, placebo or control: its sentence, and of criteria the place in the paper."""
+    each = frame.drop_duplicates(["paper", "kind", "criterion"]).to_dict("records")
+    places = [f" ({row['place']})" if row["kind"] == CRITERION else "" for row in each]
+    return [f"- {row['short']}, `{row['criterion']}`: {row['says']}{at}." for row, at in zip(each, places, strict=True)]
 
 
 def table(rows: pd.DataFrame) -> list[str]:
-    """How many are met, and a row per criterion and arm that has runs."""
+    """How many of each kind are met, and a row per criterion and arm that has runs."""
     judged = rows[rows["met"] != NOT_RUN]
-    failed, others = int((judged["met"] == NO).sum()), len(rows) - len(judged)
+    others = len(rows) - len(judged)
+    met = [f"{(of['met'] == YES).sum()} of {len(of)} {kind} rows" for kind, of in judged.groupby("kind", sort=False)]
     shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
     not_run = f" Of arms without runs at this scale: {others} more." if others else ""
-    return [f"{len(judged) - failed} of {len(judged)} are met.{not_run}", "", shown]
+    return [f"Met: {', '.join(met) or 'none'}.{not_run}", "", shown]
 
 
 def _shown(row: pd.Series) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def _shown(row: pd.Series) -> dict[str, Any]:
         "paper": row["short"],
         "kind": row["kind"],
         "criterion": row["criterion"],
-        "arm": row["label"],
+        "arm": row["label"] if row["kind"] == CRITERION else f"{row['label']} ({row['place']})",
         "bound": row["bound"],
         "measured": numbers(row),
         "seeds": int(row["seeds"]),

@@ -138,10 +138,11 @@ def about(claim: Claim, item: Item, contrasts: Sequence[Contrast]) -> str:
 
 
 def must_act(planned: PaperPlan, contrasts: Sequence[Contrast]) -> tuple[str, ...]:
-    """The arms with criteria that contrasts compare; a swept arm has those of the arm that it varies."""
+    """The arms with criteria that contrasts compare; a swept arm without own ones has those of the arm it varies."""
+    named = {arm for one in planned.paper.mechanism for arm in one.arms}
     arms = dict.fromkeys(term.arm for contrast in contrasts for term in contrast.terms)
-    own = dict.fromkeys(planned.methods.get(arm, arm) for arm in arms)
-    return tuple(arm for arm in own if any(arm in one.arms for one in planned.paper.mechanism))
+    own = dict.fromkeys(arm if arm in named else planned.methods.get(arm, arm) for arm in arms)
+    return tuple(arm for arm in own if arm in named)
 
 
 # ---- measured -----------------------------------------------------------------------------------

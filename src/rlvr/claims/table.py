@@ -63,11 +63,11 @@ NOTE_ON_CRITERIA = (
     "are. The estimate is what was found."
 )
 CHOSEN = (
-    "Claims about the baseline and its base policy do not count as found: the settings of this scale were chosen so "
-    "that the baseline gains pass@1 and loses pass@k at large k (docs/log.md)."
+    "Where stand-ins are trained, claims about the baseline and its base policy do not count as found: settings were "
+    "chosen so that the baseline gains pass@1 and loses pass@k at large k (docs/log.md)."
 )
 LEVEL = 0.05  # of false discoveries
-DISTINCT = ("distinct", "distinct_decided")  # contrasts that no earlier claim of the paper has, and those decided
+DISTINCT = ("distinct", "distinct_decided")  # contrasts that no earlier claim of the kind has, and those that differ
 
 
 def gather(folder: Path) -> pd.DataFrame:
@@ -105,25 +105,26 @@ def counted(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _chosen(frame: pd.DataFrame) -> pd.Series:
-    return (frame["about"] == "base") & (frame["of"] == "paper") & (frame["stand_in"] != frame["model"])
+    of_stand_in = frame["stand_in"].notna() & (frame["stand_in"] != frame["model"])
+    return (frame["about"] == "base") & (frame["of"] == "paper") & of_stand_in
 
 
 def counts(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How many claims are judged, decided and stay: a row per value of the columns `by` and per kind of claim.
+    """How many claims are judged, decided and remain: a row per value of the columns `by` and per kind of claim.
 
-    `stay`: decided, with `p_of_all_claims` at most LEVEL. `contrasts` are the judged ones, each counted once, and
-    `decided contrasts` those of them that are decided (DISTINCT). Then a column per verdict.
+    `remain`: decided, with `p_of_all_claims` at most LEVEL. `contrasts` are the judged ones, each counted once, and
+    `contrasts that differ` those of them whose interval leaves out no effect (DISTINCT). Then a column per verdict.
     """
     decided = frame["verdict"].isin(DECIDED)
     frame = frame.assign(
         **{"claims": [kind_of(row) for row in frame.to_dict("records")], "decided": decided},
         judged=frame["verdict"].map(meaning).isin(JUDGED),
-        stay=decided & (frame["p_of_all_claims"] <= LEVEL),
+        remain=decided & (frame["p_of_all_claims"] <= LEVEL),
     )
     rows = frame.groupby([*by, "claims"], sort=False)
-    summed = ["judged", "decided", "stay", *(name for name in DISTINCT if name in frame)]
+    summed = ["judged", "decided", "remain", *(name for name in DISTINCT if name in frame)]
     sums = rows[summed].sum()
-    sums = sums.rename(columns={"distinct": "contrasts", "distinct_decided": "decided contrasts"})
+    sums = sums.rename(columns={"distinct": "contrasts", "distinct_decided": "contrasts that differ"})
     verdicts = rows["verdict"].value_counts().unstack(fill_value=0)
     return sums.join(verdicts[[verdict for verdict in VERDICTS if verdict in verdicts]]).reset_index()
 
@@ -134,8 +135,12 @@ def cautions(frame: pd.DataFrame) -> list[str]:
 
 
 def discoveries(frame: pd.DataFrame) -> list[str]:
-    """A sentence per scale and effort, and one of all: how many counted verdicts stay when all are tested together."""
-    texts, frame = [], counted(frame)
+    """A sentence per scale and effort, and one of all: how many counted verdicts remain when all are tested together.
+
+    All claims are tested together, also those that do not count as found.
+    """
+    texts = []
+    frame = counted(frame.assign(p_of_all=false_discoveries(frame["p"]))) if len(frame) else frame
     for (scale, effort), claims in frame.groupby(["scale", "effort"], sort=False):
         decided = claims[claims["verdict"].isin(DECIDED)]
         tested = int(claims["p"].notna().sum())
@@ -143,24 +148,24 @@ def discoveries(frame: pd.DataFrame) -> list[str]:
         if tested:
             texts.append(
                 f"{scale}, {effort}: {len(decided)} of {tested}{_with_ours(claims)} are decided, each at 5 %; {kept} "
-                f"of them stay where at most {100 * LEVEL:g} % of all decisions may be false "
+                f"of them remain where at most {100 * LEVEL:g} % of all decisions may be false "
                 f"(Benjamini & Yekutieli 2001).{_counted_once(claims)}"
             )
     if len(texts) > 1:
-        decided, p = frame["verdict"].isin(DECIDED), false_discoveries(frame["p"])
+        decided, p = frame["verdict"].isin(DECIDED), frame["p_of_all"]
         texts.append(
             f"All of these together: {int(decided.sum())} of {int(p.notna().sum())} are decided, and "
-            f"{int((p[decided] <= LEVEL).sum())} stay."
+            f"{int((p[decided] <= LEVEL).sum())} remain."
         )
     return texts
 
 
 def _counted_once(claims: pd.DataFrame) -> str:
-    """How many distinct contrasts are decided; empty for claims that were judged before these were counted."""
+    """How many distinct contrasts differ from none; empty for claims that were judged before these were counted."""
     if not {*DISTINCT} <= set(claims):
         return ""
-    contrasts, decided = (int(claims[name].sum()) for name in DISTINCT)
-    return f" Counted once, {decided} of their {contrasts} contrasts are decided."
+    contrasts, differ = (int(claims[name].sum()) for name in DISTINCT)
+    return f" They have {contrasts} contrasts, each counted once; {differ} differ from no effect, each at 5 %."
 
 
 def _with_ours(claims: pd.DataFrame) -> str:

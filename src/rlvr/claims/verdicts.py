@@ -32,7 +32,7 @@ ORDER = (CONTRADICTED, EQUIVALENT, BY_PART, INCONCLUSIVE, REPRODUCED)  # of cont
 WORST_FIRST = (OPPOSITE, SMALLER, APART, EQUIVALENT, BY_PART, UNDECIDED, SAME)  # the contrast that decides a claim
 ABOUT = {  # what a claim of a paper is about: `about`
     "base": "the baseline and its base policy",
-    "method": "a method and another",
+    "method": "two methods",
     "mechanism": "what happens in training",
 }
 OURS = "margins and controls of ours"

@@ -61,8 +61,9 @@ def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxy
 
 def kinds(frame: pd.DataFrame) -> str:
     """How many claims of each kind there are, in words."""
-    found = frame.assign(kind=[kind_of(row) for row in frame.to_dict("records")]).groupby("kind", sort=False)["claim"]
-    return "Claims: " + ", ".join(f"{count} on {kind}" for kind, count in found.nunique().items())
+    claims = frame.drop_duplicates(["paper", "claim"])
+    found = pd.Series([kind_of(row) for row in claims.to_dict("records")]).value_counts(sort=False)
+    return "Claims: " + ", ".join(f"{count} on {kind}" for kind, count in found.items())
 
 
 def decided(frame: pd.DataFrame) -> list[str]:

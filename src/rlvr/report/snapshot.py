@@ -17,7 +17,7 @@ import typer
 
 from rlvr.claims import grid, mechanism_table
 from rlvr.claims.contrasts import layout, needs
-from rlvr.claims.table import gather, markdown, tested_together
+from rlvr.claims.table import DISTINCT, gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
@@ -103,7 +103,7 @@ def take(
         claims = tested_together(together)
     if not items:
         _publish_claims(claims, out)
-        _publish_criteria(pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])]), out)
+    _publish_criteria(pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])]), out)
     runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
     if len(stay.runs):
         runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
@@ -210,6 +210,8 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
             f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay"
         )
     runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
+    if not {*DISTINCT} <= set(claims):
+        raise SnapshotRefused(f"{out / 'claims.csv'}: an earlier version wrote it; take all papers anew")
     wanted: set[str] = set()
     for paper in papers:
         made = plan.papers[paper]

@@ -123,7 +123,7 @@ def render(
         by_column = by_column.reindex(columns)  # blind guesses have no avg and no maj
         rows = [(by_column.loc[at], words.digits.get(at[0], 1), words.range_of(at[0])) for at in columns]
         texts = {
-            OURS: [_with_interval(row, "value", digits, of) for row, digits, of in rows],
+            OURS: [with_interval(row, "value", digits, of) for row, digits, of in rows],
             RATE.format(arm=layout.compare_label): [
                 _number(row.get("baseline_rate", np.nan), ".2g") for row, _, _ in rows
             ],
@@ -150,10 +150,10 @@ def _number(value: float, form: str) -> str:
 def _difference(row: Any, digits: int, level: float, possible: Range) -> str:
     """The difference, with a dagger where Holm's adjusted p is at most `level`."""
     mark = HOLDS if row["difference_p_holm"] <= level else ""
-    return _with_interval(row, "difference", digits, of_difference(possible), "+", mark)
+    return with_interval(row, "difference", digits, of_difference(possible), "+", mark)
 
 
-def _with_interval(row: Any, name: str, digits: int, possible: Range, sign: str = "", mark: str = "") -> str:
+def with_interval(row: Any, name: str, digits: int, possible: Range, sign: str = "", mark: str = "") -> str:
     """The value with its interval; an exact one has none."""
     if pd.isna(row[name]):
         return ""
@@ -180,7 +180,7 @@ def _notes(words: Words, layout: ScoresLayout, statistics: pd.DataFrame, kind_no
         *_withheld(words, statistics, seeds),
     ]
     if layout.at_equal_pass_1:
-        notes += [EQUAL.format(baseline=layout.compare_label), *_out_of_reach(layout, statistics)]
+        notes += [EQUAL.format(baseline=layout.compare_label), *out_of_reach(layout, statistics)]
     notes += [*_false_working(layout, statistics), *kind_notes]
     notes += [words.about[score] for score in dict.fromkeys(statistics["score"]) if score in words.about]
     count = int(statistics["difference_p"].notna().sum())
@@ -221,7 +221,7 @@ def _false_working(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
     return [f"Correct answers with a false step in their working, in percent: {'; '.join(texts)}."]
 
 
-def _out_of_reach(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
+def out_of_reach(layout: ScoresLayout, statistics: pd.DataFrame) -> list[str]:
     """A note on methods that the baseline's curve does not reach, with the reason."""
     lost = statistics.dropna(subset="not_comparable").drop_duplicates(["label", "model", "benchmark"])
     texts = [

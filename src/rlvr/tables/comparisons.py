@@ -1,15 +1,17 @@
 """Each method against its baseline and its placebos, at the smallest and largest k, at one rate and at equal pass@1.
 
-A row says whether the method's mechanism acted (`rlvr.claims.mechanisms`), and which difference such a comparison finds
-with a power of 80 %. `matched` names a sweep of the baseline's learning rates; without it there is no equal pass@1.
+A row says whether the method's mechanism acts (`rlvr.claims.mechanisms`), and which difference is detected with a power
+of 80 %. `matched` names a sweep of the baseline's learning rates; without it there is no equal pass@1.
 """
 
 from collections.abc import Iterator
+from math import nan
 from typing import Any
 
 import pandas as pd
 from pydantic import Field
 
+from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.mechanisms import NO, NOT_RUN, YES
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import PERCENTAGE, SHARE, of_difference
@@ -19,24 +21,25 @@ from rlvr.config.schema.items import Row
 from rlvr.items import TableKind, layout
 from rlvr.items.rendered import Rendered, scale_line
 from rlvr.items.scope import Scope
-from rlvr.statistics import shown
 from rlvr.statistics.frontier import OutOfReach
-from rlvr.statistics.intervals import Matrix, SeedsAndProblems
+from rlvr.statistics.intervals import Interval, Matrix, SeedsAndProblems
 from rlvr.statistics.power import components, smallest_difference
 from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
-from rlvr.statistics.table_rows import PERCENT, against_baseline, blocks, frames_of, head, sizes
+from rlvr.statistics.table_rows import PERCENT, against_baseline, blocks, frames_of, head, numbers, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable, curve_of
 
 POWER = 0.8
-ONE_RATE, EQUAL = "one rate", "equal pass@1"  # what is equal between the methods that are compared
+NO_VALUE = Interval(nan, nan, nan)  # rows have differences alone
 NOTE = (
     "Each method minus the baseline, and minus each of its placebos, in percent points of pass@k with {confidence:g} % "
     "intervals over seeds × problems (paired). At equal pass@1 each method, at its own rate, is compared with the "
     "baseline's curve over its learning rates at the method's pass@1; of two methods so compared the difference is "
     "between these two distances."
 )
-ON_POWER = "Finds: the true difference that this comparison finds with a power of 80 % (two-sided, at 5 %)."
+ON_POWER = (
+    "Detectable: the smallest true difference that such a comparison finds in 80 % of experiments (two-sided, {level})"
+)
 ON_CRITERIA = (
     'Acts: whether the runs meet the criteria of what the paper proposes (mechanisms.md). Where it is "no", the row '
     "tests nothing of the method, whatever its numbers are."
@@ -44,8 +47,10 @@ ON_CRITERIA = (
 
 
 class Config(BenchmarksTable):
+    models: list[str] = Field(min_length=1, max_length=1)
     k: list[Positive] = Field(min_length=1)
-    matched: str | None = None  # a sweep of the learning rates of compare_with
+    compare_with: str  # type: ignore[reportIncompatibleVariableOverride]  # no table of comparisons is without
+    matched: str | None = None  # a sweep of the learning rates of compare_with, at scales with equal pass@1
 
 
 class Layout(ScoresLayout):
@@ -57,7 +62,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     known, named = scope.paper.placebos, [row.arm for row in config.rows]
     placebos = dict.fromkeys(arm for method in named for arm in known.get(method, ()) if arm not in named)
     rows = [*config.rows, *(Row(arm=arm, label=scope.paper.arms[arm].label or arm) for arm in placebos)]
-    curve = curve_of(config, scope) if config.matched else None
+    curve = curve_of(config, scope) if config.matched and scope.paper.name in scope.plan.companions else None
     return _scored.expand(name, config.model_copy(update={"rows": rows}), scope, curve=curve)
 
 
@@ -68,7 +73,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> Layout:
 
 
 def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.DataFrame:
-    """A row per benchmark, method, other arm, k and what is equal: the difference in percent points, and what it finds.
+    """A row per benchmark, method, other arm, k and effort: the difference in percent points, and what is detectable.
 
     `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria.
     """
@@ -82,24 +87,18 @@ def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.D
         for cell in (cell for cell in cells if cell is not baseline and cell.arm not in hidden):
             others = [baseline, *(by_arm[arm] for arm in layout.placebos.get(cell.arm, ()))]
             for other, (k, effort) in ((o, column) for o in others for column in columns(layout)):
-                row = {
-                    **head(cell, panel.name, "pass", k, cell.learning_rate),
-                    **{"against": other.arm, "against_label": other.label, "effort": effort},
-                }
                 found = _pair(cell, other, baseline, frames, k, effort == EQUAL)
-                numbers = {"difference": None, "difference_low": None, "difference_high": None, "difference_p": None}
-                if not isinstance(found, OutOfReach):
-                    of = intervals.of_difference(*found)
-                    numbers = {
-                        "difference": PERCENT * of.estimate,
-                        "difference_low": PERCENT * of.low,
-                        "difference_high": PERCENT * of.high,
-                        "difference_p": of.p,
-                    }
+                lost = isinstance(found, OutOfReach)
+                difference = None if lost else intervals.of_difference(*found)
                 rows.append(
                     {
-                        **{**row, **numbers, "finds": _finds(found, layout.confidence)},
-                        "not_comparable": found.reason if isinstance(found, OutOfReach) else None,
+                        **head(cell, panel.name, "pass", k, cell.learning_rate),
+                        **{"against": other.arm, "against_label": other.label, "effort": effort},
+                        **{
+                            key: of for key, of in numbers(NO_VALUE, difference).items() if key.startswith("difference")
+                        },
+                        "detectable": None if lost else _detectable(*found, layout.confidence),
+                        "not_comparable": found.reason if lost else None,
                         "acts": acts(mechanisms, cell.arm),
                         **sizes(cell, **size),
                     }
@@ -108,10 +107,10 @@ def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.D
 
 
 def columns(layout: ScoresLayout) -> list[tuple[int, str]]:
-    """The compared (k, what is equal): at equal pass@1 there is nothing to compare at k = 1."""
-    ends = list(dict.fromkeys((layout.k[0], layout.k[-1])))
+    """The compared (k, effort): at equal pass@1 there is nothing to compare at k = 1."""
+    ends = sorted({min(layout.k), max(layout.k)})
     equal = [(k, EQUAL) for k in ends[-1:] if layout.at_equal_pass_1 and k > 1]
-    return [*((k, ONE_RATE) for k in ends), *equal]
+    return [*((k, PAPER) for k in ends), *equal]
 
 
 def _pair(
@@ -133,11 +132,13 @@ def _pair(
     return of(cell) - left.score_SN, of(other) - right.score_SN
 
 
-def _finds(found: tuple[Matrix, Matrix] | OutOfReach, confidence: float) -> float | None:
+def _detectable(left_SN: Matrix, right_SN: Matrix, confidence: float) -> float | None:
     """The smallest difference that is found with POWER; None for one training seed or problem."""
-    if isinstance(found, OutOfReach) or min(shape := (found[0] - found[1]).shape) < 2:
+    difference_SN = left_SN - right_SN
+    if min(difference_SN.shape) < 2:
         return None
-    return PERCENT * smallest_difference(components(found[0] - found[1]), *shape, power=POWER, level=1 - confidence)
+    of = components(difference_SN)
+    return PERCENT * smallest_difference(of, *difference_SN.shape, power=POWER, level=1 - confidence)
 
 
 def acts(mechanisms: pd.DataFrame, arm: str) -> str:
@@ -151,7 +152,7 @@ def acts(mechanisms: pd.DataFrame, arm: str) -> str:
 
 
 def render(layout: Layout, statistics: pd.DataFrame) -> Rendered:
-    """A line per benchmark, method and arm that it is held against."""
+    """A line per benchmark, method and arm that it is compared with."""
     every, lines, previous = columns(layout), [], ("", "")
     keys = ["benchmark", "arm", "against"]
     for at, rows in statistics.groupby(keys, sort=False):
@@ -167,53 +168,49 @@ def render(layout: Layout, statistics: pd.DataFrame) -> Rendered:
             "Minus": first["against_label"] + (" (placebo)" if against != layout.compare_with else ""),
         }
         line |= {_header(k, effort): _difference(by_column[k, effort]) for k, effort in every}
-        largest = [f"{by_column[column]['finds']:.1f}" for column in every if column[0] > 1]
-        line |= {"Finds": ", ".join("–" if text == "nan" else text for text in largest)}
+        largest = [by_column[column]["detectable"] for column in every[1:] or every]
+        line |= {"Detectable": ", ".join("–" if pd.isna(value) else f"{value:.1f}" for value in largest)}
         lines.append({**line, "Seeds × problems": f"{first['seeds']} × {first['problems']}"})
         previous = (benchmark, arm)
     return Rendered(layout.title, scale_line(layout), pd.DataFrame(lines), list(_notes(layout, statistics, every)))
 
 
 def _header(k: int, effort: str) -> str:
-    return f"@{k}" if effort == ONE_RATE else f"@{k}, {EQUAL}"
+    return f"@{k}" if effort == PAPER else f"@{k}, {EQUAL}"
 
 
 def _difference(row: Any) -> str:
-    if pd.isna(row["difference"]):
-        return "not comparable" if isinstance(row["not_comparable"], str) else ""
-    text = f"{row['difference']:+.1f}"
-    interval = shown.brackets(row["difference_low"], row["difference_high"], "+.1f", of_difference(PERCENTAGE))
-    return f"{text}{interval}".replace("-", "−")
+    lost = isinstance(row["not_comparable"], str)
+    return "not comparable" if lost else _scored.with_interval(row, "difference", 1, of_difference(PERCENTAGE), "+")
 
 
 def _notes(layout: Layout, statistics: pd.DataFrame, every: list[tuple[int, str]]) -> Iterator[str]:
     yield NOTE.format(confidence=100 * layout.confidence)
-    order = " and ".join(f"{effort} at k = {k}" for k, effort in every if k > 1)
-    yield f"{ON_POWER} {f'Of {order}, in this order.' if order else ''}".strip()
-    if (statistics["acts"] != "").any():
+    several = [f"first {effort}" if effort == PAPER else f"then {effort}" for _, effort in every[1:]]
+    in_order = f": {', '.join(several)}" if len(several) > 1 else ""
+    yield f"{ON_POWER.format(level=f'{100 * (1 - layout.confidence):g} %')}, at k = {every[-1][0]}{in_order}."
+    if statistics["acts"].isin([YES, NO]).any():
         yield ON_CRITERIA
-    lost = statistics.dropna(subset="not_comparable").drop_duplicates(["label", "benchmark", "not_comparable"])
-    if len(lost):
-        texts = (f"{row['label']} ({row['benchmark']}): {row['not_comparable']}" for _, row in lost.iterrows())
-        yield f"Not comparable at equal pass@1: {'; '.join(texts)}."
+    yield from _scored.out_of_reach(layout, statistics)
     if layout.note:
         yield layout.note
 
 
 def sentences(frame: pd.DataFrame, level: float | None) -> list[str]:
-    """A sentence per benchmark: which methods differ from what they are held against at the largest k."""
-    texts = []
-    last = frame[(frame["k"] == frame["k"].max()) & (frame["effort"] == ONE_RATE)]
+    """A sentence per benchmark: each method beside its baseline and its placebos, at the largest k."""
+    texts, k = [], frame["k"].max()
+    last = frame[(frame["k"] == k) & (frame["effort"] == PAPER)]
     for benchmark, rows in last.groupby("benchmark", sort=False):
         parts = []
-        for _, of in rows.groupby("arm", sort=False):
-            above = bool((of["difference_low"] > 0).all())
-            below = bool((of["difference_high"] < 0).all())
-            word = "above" if above else "below" if below else "not told apart from"
-            label, names = of["label"].iloc[0], " and ".join(of["against_label"])
-            tested = ", and its mechanism does not act" if (of["acts"] == NO).any() else ""
-            parts.append(f"{label} is {word} {'all of ' if len(of) > 1 else ''}{names}{tested}")
-        texts.append(f"{benchmark}, pass@{frame['k'].max()} at one learning rate: {'; '.join(parts)}.")
+        for label, of in rows.groupby("label", sort=False):
+            words = {"above": of["difference_low"] > 0, "below": of["difference_high"] < 0}
+            words["undecided against"] = ~(words["above"] | words["below"])
+            found = [
+                f"{word} {' and '.join(of['against_label'][is_so])}" for word, is_so in words.items() if is_so.any()
+            ]
+            tested = " (its mechanism does not act)" if (of["acts"] == NO).any() else ""
+            parts.append(f"{label}{tested} is {', '.join(found)}")
+        texts.append(f"{benchmark}, pass@{k}: {'; '.join(parts)}.")
     return texts
 
 
