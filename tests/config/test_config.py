@@ -100,7 +100,7 @@ def test_factors_of_an_arm_are_checked_together(copy, order):
     )
     edit(copy, ACE, "rows: [dapo, ace_dapo, ace_dapo_below_mean]", "rows: [dapo, ace_dapo, ace_dapo_below_mean, small]")
     runs = make_plan(copy, "smoke", ["ace"]).runs.values()
-    assert {run.rl.prompts_per_step for run in runs} == {6, 18}
+    assert {run.rl.prompts_per_step for run in runs} == {6, 12, 18}, "12: twice the prompts, a control"
 
 
 def test_adding_one_value_to_a_sweep_plans_one_family_of_new_runs(copy):
