@@ -58,6 +58,7 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
     if not taken.claims.empty:
         (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
         pages = ["claims-table", "claims", *pages]
+    pages += ["mechanisms"] if (out / "mechanisms.md").is_file() else []
     for spec, shown in rerender.items(taken.folder):
         _numbers(spec, shown, taken, out / shown.parent.name)
     few = sum(picture.stat().st_size for picture in taken.folder.rglob("*.png")) <= MOST_PICTURES
