@@ -163,7 +163,7 @@ def site(tmp_path_factory) -> Path:
     one = {"runtime": 30, "longest": 90, "mem_mb": 2000, "cpus": 1}
     kinds = {
         "cpu": {"partition": "cpu", **one},
-        "short": {"partition": "cpu", **one, "runtime": 5},
+        "short": {"partition": "cpu", **one, "runtime": 1, "longest": 1},  # a group asks for the sum, below MaxTime
         "gpu": {"partition": "gpu", **one, "gpus": 1, "gpu_type": "h100"},
     }
     path = tmp_path_factory.mktemp("site") / "cluster.yaml"

@@ -69,7 +69,7 @@ def test_the_chain_runs_on_slurm_through_a_kill_and_a_preemption(slurm, site, tm
     trouble.start()
     profile = "--profile slurm --slurm-init-seconds-before-status-checks 3 --latency-wait 10 --"
     config = (f"results={there.name}", f"cluster={site}")
-    table = "papers/smoke/ace/tables/core.md"
+    table = "papers/smoke/ace/tables/start.md"
     options = {"config": config, "env": slurm.environment, "timeout": 1500}
     done = checkout.snakemake(profile, f"{there.name}/{table}", **options)
     trouble.over.set()
@@ -88,7 +88,7 @@ def test_the_chain_runs_on_slurm_through_a_kill_and_a_preemption(slurm, site, tm
     done = checkout.snakemake(*local, config=(f"results={here.name}",), timeout=900)
     assert done.returncode == 0, done.stderr[-5000:]
     assert same_files(here, there, "papers/smoke/ace/statistics/*.csv") == 1
-    assert same_files(here, there, "papers/smoke/ace/tables/core.*") == 3
+    assert same_files(here, there, "papers/smoke/ace/tables/start.*") == 3
     assert same_files(here, there, "runs/*/policy-step*/model.safetensors") == 5
     assert same_files(here, there, "evaluations/*/*/completions.jsonl.gz") >= 6
     for path in here.glob("runs/*/metrics.jsonl"):

@@ -20,7 +20,7 @@ REMEDIES = (
     (r"No module named '(verl|vllm|ray)", "make install-cluster"),
     (r"No module named", "make install"),
 )
-KILLED = "it was probably killed, by its memory or time limit or by hand"
+KILLED = "it was probably killed, by its memory or time limit or by hand, or the cluster refused it"
 _PROGRESS = re.compile(r"\d+%\|")  # tqdm's bar, as the last line of a killed job; errors have percentages too
 _PATH = re.compile(r"[\w.~-]*(?:/[\w.@+~-]+)+")
 
