@@ -158,6 +158,20 @@ def test_statistics_are_rendered_alike_after_a_round_trip_through_csv(found):
     assert not any(note == comparisons.ON_CRITERIA for note in comparisons.render(LAYOUT, without).notes)
 
 
+def test_a_k_at_which_blind_guesses_score_more_than_the_settings_allow_is_named(scores):
+    """By hand: 1 - 0.96^8 = 27.9 % is above 25 %, 1 - 0.97^8 = 21.6 % is not."""
+
+    def rendered(chance):
+        guessed = {key: frame.assign(chance=chance) for key, frame in scores.items()}
+        frame = comparisons.statistics(LAYOUT, guessed, CRITERIA)
+        assert row_of(frame, arm="m", against="a", k=1)["blind"] == pytest.approx(chance)
+        return [note for note in comparisons.render(LAYOUT, frame).notes if "blind" in note]
+
+    (note,) = rendered(0.04)
+    assert note.startswith("MATH: blind guesses score 28 % at k = 8, more than 25 %.")
+    assert not rendered(0.03)
+
+
 @pytest.mark.parametrize("k", [[1], [8, 1]])
 def test_other_k(scores, k):
     layout = having(LAYOUT, k=k)

@@ -22,7 +22,7 @@ from rlvr.files import publish, read_json
 from rlvr.items import TABLES, figure, kinds, layout, table
 
 DATA = ".data"
-LARGE = 50_000  # bytes of statistics that are compressed
+LARGE = 8_000  # bytes of statistics that are compressed
 REFERENCES = Path("config/papers")
 
 

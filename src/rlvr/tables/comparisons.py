@@ -24,7 +24,7 @@ from rlvr.items.scope import Scope
 from rlvr.statistics.frontier import OutOfReach
 from rlvr.statistics.intervals import Interval, Matrix, SeedsAndProblems
 from rlvr.statistics.power import components, smallest_difference
-from rlvr.statistics.scores import Scores, matrix, pass_at, units_of
+from rlvr.statistics.scores import Scores, blind, matrix, pass_at, units_of
 from rlvr.statistics.table_rows import PERCENT, against_baseline, blocks, frames_of, head, numbers, sizes
 from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable, curve_of
@@ -39,6 +39,10 @@ NOTE = (
 )
 ON_POWER = (
     "Detectable: the smallest true difference that such a comparison finds in 80 % of experiments (two-sided, {level})"
+)
+ON_CHANCE = (
+    "{benchmark}: blind guesses score {chance:.0f} % at k = {k}, more than {largest:g} %. pass@{k} then measures "
+    "guessing too, and no claim is judged there."
 )
 ON_CRITERIA = (
     'Acts: whether the runs meet the criteria of what the paper proposes (mechanisms.md). Where it is "no", the row '
@@ -75,7 +79,8 @@ def lay_out(item: Item, plan: Plan, paper: str) -> Layout:
 def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.DataFrame:
     """A row per benchmark, method, other arm, k and effort: the difference in percent points, and what is detectable.
 
-    `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria.
+    `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria. `blind` is
+    pass@k of blind guesses, in [0, 1], where it is known.
     """
     rows, intervals = [], SeedsAndProblems(layout.confidence, SHARE)
     for panel, cells, baseline in blocks(layout):
@@ -100,10 +105,11 @@ def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.D
                         "detectable": None if lost else _detectable(*found, layout.confidence),
                         "not_comparable": found.reason if lost else None,
                         "acts": acts(mechanisms, cell.arm),
+                        "blind": blind(first, k),
                         **sizes(cell, **size),
                     }
                 )
-    return pd.DataFrame(rows).assign(data=lambda frame: frame["benchmark"].map(layout.sets()))
+    return pd.DataFrame(rows).astype({"blind": float}).assign(data=lambda frame: frame["benchmark"].map(layout.sets()))
 
 
 def columns(layout: ScoresLayout) -> list[tuple[int, str]]:
@@ -191,6 +197,10 @@ def _notes(layout: Layout, statistics: pd.DataFrame, every: list[tuple[int, str]
     yield f"{ON_POWER.format(level=f'{100 * (1 - layout.confidence):g} %')}, at k = {every[-1][0]}{in_order}."
     if statistics["acts"].isin([YES, NO]).any():
         yield ON_CRITERIA
+    guessed = statistics[statistics["blind"] > layout.statistics.largest_chance]
+    for (benchmark, k), rows in guessed.groupby(["benchmark", "k"], sort=False):
+        of = {"benchmark": benchmark, "k": k, "chance": PERCENT * rows["blind"].iloc[0]}
+        yield ON_CHANCE.format(**of, largest=PERCENT * layout.statistics.largest_chance)
     yield from _scored.out_of_reach(layout, statistics)
     if layout.note:
         yield layout.note
