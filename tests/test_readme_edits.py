@@ -1,4 +1,4 @@
-"""The edit of an ablation that README describes plans one family of runs; the blocks of YAML in docs are settings."""
+"""The edit of an ablation that docs/running.md describes plans one family of runs; the blocks of YAML in docs are settings."""
 
 import re
 from contextlib import suppress
@@ -35,9 +35,9 @@ def edit(copy: Copy, file: str, key: str, new: str) -> None:
     path.write_text(text)
 
 
-def test_the_edit_of_readme_plans_one_family_of_new_runs(tmp_path):
-    found = EDIT.search(" ".join((ROOT / "README.md").read_text().split()))
-    assert found, "README describes no edit of an ablation as this test reads it"
+def test_the_described_edit_plans_one_family_of_new_runs(tmp_path):
+    found = EDIT.search(" ".join((ROOT / "docs/running.md").read_text().split()))
+    assert found, "docs/running.md describes no edit of an ablation as this test reads it"
     copy, table = Copy(whole_copy(tmp_path / "checkout")), "results/papers/laptop/ace/tables/table4.md"
     before = runs_of_table(copy, table)
     edit(copy, found["file"], found["key"], found["new"])

@@ -1,4 +1,4 @@
-"""What README says was found: estimates with their intervals and counts of claims are in the committed snapshots."""
+"""What README and docs/findings.md say was found: their intervals and counts are in the committed snapshots."""
 
 import re
 from functools import cache
@@ -12,8 +12,9 @@ from rlvr.claims.contrasts import PAPER
 from rlvr.claims.table import LEVEL, counted
 from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meaning
 
-FOUND = (ROOT / "README.md").read_text().partition("\n## What was found so far\n")[2].partition("\n## ")[0]
+FOUND = (ROOT / "docs/findings.md").read_text()
 BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
+PAPERS = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| [")]
 ROWS = [line for line in FOUND.splitlines() if line.startswith("| ")][2:]
 NUMBER = r"[+−]?\d+\.\d+"
 TRIPLE = re.compile(rf"({NUMBER}) (?:points of pass@\d+ )?\[({NUMBER}), ({NUMBER})\]")
@@ -31,7 +32,7 @@ def named(bullet: str) -> str:
 
 def snapshot(bullet: str) -> Path:
     """The snapshot that a bullet links, docs/results where it links none."""
-    link = re.search(r"\(docs/([\w-]+)(?:/README)?\.md\)", bullet)
+    link = re.search(r"\((pretrained|results)(?:/README)?\.md\)", bullet)
     return ROOT / "docs" / (link[1] if link else "results")
 
 
@@ -66,6 +67,14 @@ def test_an_estimate_of_readme_is_in_the_snapshot_that_it_links(bullet):
     assert not missing, f"{snapshot(bullet)} has none of {missing}"
 
 
+@pytest.mark.parametrize("row", PAPERS, ids=named)
+def test_readme_has_an_interval_of_each_paper_from_its_comparisons(row):
+    name = re.search(r"config/papers/(\w+)/", row)[1]
+    found = pd.read_csv(next(ROOT.glob(f"docs/results/{name}/.data/comparisons.csv*")))
+    columns = ["difference", "difference_low", "difference_high"]
+    assert triples(row) and all(_has(found[columns], one) for one in triples(row)), row
+
+
 @pytest.mark.parametrize("row", ROWS, ids=named)
 def test_a_row_of_readmes_table_is_one_method_of_a_table_of_comparisons(row):
     """The same method and benchmark has all its differences, at the paper's setting, and whether it acts."""
@@ -81,7 +90,11 @@ def _has(rows: pd.DataFrame, printed: tuple[float, ...]) -> bool:
     return any(rounds_to(row, printed) for row in rows.itertuples(index=False, name=None))
 
 
-def test_every_interval_of_readme_is_read_and_a_wrong_one_is_missed():
+def test_readme_has_a_row_for_each_paper():
+    assert len(PAPERS) == len([*ROOT.glob("config/papers/*/claims.yaml")])
+
+
+def test_every_interval_is_read_and_a_wrong_one_is_missed():
     text = " ".join(FOUND.split())
     assert len(triples(text)) == len(re.findall(r"\[[+−]?\d", text)) > 15
     rows = committed(ROOT / "docs/results")

@@ -11,6 +11,7 @@ OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
 # Pages that a checkout may lack.
 LATER = {"docs/league/README", "docs/pretrained/README"}
 OF_PAPER = "config/papers/{}/page.md"  # becomes docs/papers/<paper>.md
+PICTURE = re.compile(r'<picture>.*?<img alt="([^"]+)"\s+src="([^"]+)".*?</picture>', re.DOTALL)  # light and dark
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"
 
 
@@ -19,7 +20,7 @@ def copy_pages(root: Path, out: Path) -> None:
     shutil.copytree(root / "docs", out / "docs", ignore=shutil.ignore_patterns("site"))
     for page in PAGES:
         _copy(root, out, page)
-    shutil.copyfile(root / "README.md", out / "index.md")
+    (out / "index.md").write_text(PICTURE.sub(r"![\1](\2)", (root / "README.md").read_text()))
     (out / "docs/papers").mkdir(exist_ok=True)
     for page in root.glob(OF_PAPER.format("*")):
         shutil.copyfile(page, out / f"docs/papers/{page.parent.name}.md")

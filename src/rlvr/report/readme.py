@@ -11,7 +11,7 @@ import pandas as pd
 
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
-from rlvr.report import captions, claims, rerender, runs, text
+from rlvr.report import captions, claims, findings, rerender, runs, text
 
 CONTENTS, GRID = "contents.json", "claims.png"
 
@@ -36,6 +36,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         "snapshot.md.j2",
         **{**contents, "papers": papers},
         pictures=pictures,
+        compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
         runs=runs.read(folder),
         criteria=(folder / "mechanisms.md").is_file(),
         verdicts=claims.in_short(frame, GRID),

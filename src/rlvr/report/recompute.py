@@ -20,7 +20,7 @@ from rlvr.files import Mistake, publish, read_json, sha256
 from rlvr.items import REFERENCE, kinds
 from rlvr.items.contrast import Evidence
 from rlvr.items.statistics import computed
-from rlvr.report import counts, readme, rerender
+from rlvr.report import counts, findings, readme, rerender
 
 CHECKSUMS = "SHA256SUMS"
 MECHANISMS = "mechanisms"  # the judged criteria, as the snapshot has them
@@ -45,7 +45,7 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """
     yield from _other_files(folder)
     shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.png"))
-    for paper in [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]:
+    for paper in _papers(folder):
         of = counts.evidence_of(folder / paper / rerender.DATA)
         yield from _statistics(folder, paper, of, root, out)
         yield from _tables(folder, paper, root, out)
@@ -55,11 +55,16 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     yield from _differing(folder, out, "README.md")
 
 
+def _papers(folder: Path) -> list[str]:
+    return [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
+
+
 def render_figures(out: Path, root: Path) -> None:
     """Draws the pictures of a folder that `recompute` wrote."""
     for spec, shown in rerender.items(out):
         if shown.suffix == ".png":
             rerender.render(spec, shown, root)
+    findings.publish(out, _papers(out))
     if (out / "claims.csv").is_file():
         grid.publish(pd.read_csv(out / "claims.csv"), out / readme.GRID)
 

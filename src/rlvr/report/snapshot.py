@@ -24,7 +24,7 @@ from rlvr.config.plan import Plan, asked_for
 from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
-from rlvr.report import counts, origins, readme, recompute, rerender
+from rlvr.report import counts, findings, origins, readme, recompute, rerender
 from rlvr.report.history import objections
 from rlvr.report.runs import row
 
@@ -98,6 +98,7 @@ def take(
         rerender.copy(source, out / paper / source.name)
     for one in kept:
         one.write(out / one.paper / rerender.DATA)
+    findings.publish(out, names)
     if len(stay.claims):
         together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
         claims = tested_together(together)
