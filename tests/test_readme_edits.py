@@ -1,4 +1,4 @@
-"""The edit of an ablation that docs/running.md describes plans one family of runs; the blocks of YAML in docs are settings."""
+"""The edit that docs/running.md describes plans one family of runs; the blocks of YAML in docs are settings."""
 
 import re
 from contextlib import suppress

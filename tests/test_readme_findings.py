@@ -14,7 +14,9 @@ from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meani
 
 FOUND = (ROOT / "docs/findings.md").read_text()
 BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
-PAPERS = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| [")]
+README = (ROOT / "README.md").read_text()
+PAGES = dict(re.findall(r"\[([\w-]+)\]\(config/papers/(\w+)/page\.md\)", README))
+PAPERS = [line for line in README.splitlines() if line[2:].partition(" |")[0] in PAGES]
 ROWS = [line for line in FOUND.splitlines() if line.startswith("| ")][2:]
 NUMBER = r"[+−]?\d+\.\d+"
 TRIPLE = re.compile(rf"({NUMBER}) (?:points of pass@\d+ )?\[({NUMBER}), ({NUMBER})\]")
@@ -69,8 +71,7 @@ def test_an_estimate_of_readme_is_in_the_snapshot_that_it_links(bullet):
 
 @pytest.mark.parametrize("row", PAPERS, ids=named)
 def test_readme_has_an_interval_of_each_paper_from_its_comparisons(row):
-    name = re.search(r"config/papers/(\w+)/", row)[1]
-    found = pd.read_csv(next(ROOT.glob(f"docs/results/{name}/.data/comparisons.csv*")))
+    found = pd.read_csv(next(ROOT.glob(f"docs/results/{PAGES[row[2:].partition(' |')[0]]}/.data/comparisons.csv*")))
     columns = ["difference", "difference_low", "difference_high"]
     assert triples(row) and all(_has(found[columns], one) for one in triples(row)), row
 

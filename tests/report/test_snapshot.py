@@ -14,7 +14,6 @@ from support.evidence_by_hand import evidence_by_hand
 from support.scores_by_hand import LAYOUT, on_x
 from test_pages import claims_row
 
-from rlvr.claims import grid
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
@@ -313,12 +312,8 @@ def test_the_committed_pages_are_what_the_code_writes(folder):
 
 
 @pytest.mark.parametrize("folder", CLAIMED, ids=lambda folder: folder.name)
-def test_the_committed_claims_are_what_the_code_writes(folder, tmp_path):
-    claims = pd.read_csv(folder / "claims.csv")
-    assert markdown(claims) == (folder / "claims.md").read_text()
-    grid.publish(claims, tmp_path / "claims.png")
-    copy(tmp_path / "claims.png", tmp_path / "copied.png")
-    assert_same_picture(tmp_path / "copied.png", folder / "claims.png")
+def test_the_committed_claims_are_what_the_code_writes(folder):
+    assert markdown(pd.read_csv(folder / "claims.csv")) == (folder / "claims.md").read_text()
 
 
 @pytest.mark.slow

@@ -42,13 +42,14 @@ def complete(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: first[name].transform(lambda values: values.iloc[0]) for name in names})
 
 
-def in_short(frame: pd.DataFrame, picture: str) -> list[str]:
-    """The picture of the claims and their numbers, as lines of Markdown; none without claims."""
+def in_short(frame: pd.DataFrame, picture: str | None = None) -> list[str]:
+    """The claims' numbers below their picture, where there is one, as lines of Markdown; none without claims."""
     if frame.empty:
         return []
     table = tabulate(records(counts(frame, ["short", "scale", "effort"])), headers="keys", tablefmt="pipe")
     sentences = [f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]]
-    return [f"![{ALT}]({picture})", "", table, "", *sentences, ""]
+    shown = [f"![{ALT}]({picture})", ""] if picture else []
+    return [*shown, table, "", *sentences, ""]
 
 
 def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxyType({})) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
 from rlvr.report import captions, claims, findings, rerender, runs, text
 
-CONTENTS, GRID = "contents.json", "claims.png"
+CONTENTS = "contents.json"
 
 
 def publish_with(folder: Path, **contents: Any) -> None:
@@ -39,7 +39,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
         runs=runs.read(folder),
         criteria=(folder / "mechanisms.md").is_file(),
-        verdicts=claims.in_short(frame, GRID),
+        verdicts=claims.in_short(frame),
         decided=claims.decided(frame) if len(frame) else [],
     )
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from rlvr.claims import grid
 from rlvr.claims.evaluate import judged
 from rlvr.claims.mechanisms import COLUMNS, CRITERION
 from rlvr.claims.table import gather, markdown
@@ -65,8 +64,6 @@ def render_figures(out: Path, root: Path) -> None:
         if shown.suffix == ".png":
             rerender.render(spec, shown, root)
     findings.publish(out, _papers(out))
-    if (out / "claims.csv").is_file():
-        grid.publish(pd.read_csv(out / "claims.csv"), out / readme.GRID)
 
 
 def _other_files(folder: Path) -> Iterator[str]:

@@ -5,7 +5,6 @@ Tables (Markdown), figures, claims, the statistics that they are rendered from, 
 `rlvr.report.readme` makes the page from these files, `rlvr recompute` all of them.
 """
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from rlvr.claims import grid, mechanism_table
+from rlvr.claims import mechanism_table
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import DISTINCT, gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
@@ -183,10 +182,6 @@ def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame) -> l
 
 def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
     publish(out / "claims.md", markdown(claims))
-    with tempfile.TemporaryDirectory() as folder:
-        picture = Path(folder) / readme.GRID
-        grid.publish(claims, picture)
-        rerender.copy(picture, out / readme.GRID)
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
 
 
