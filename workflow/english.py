@@ -20,7 +20,6 @@ RENDERED = ("config/papers/*/notes.md",)  # committed results print these words
 # Not covered yet; drop a line once its text passes.
 OUTSIDE_YET = (
     "README.md",
-    "docs/benchmarks.md",
     "docs/cluster.md",
     "docs/findings.md",
     "docs/grading.md",
