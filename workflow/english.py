@@ -26,13 +26,15 @@ OUTSIDE_YET = (
     "docs/running.md",
     "docs/verl.md",
     "src/rlvr/commands/",
-    "src/rlvr/data/",
-    "src/rlvr/estimators/",
-    "src/rlvr/policies/",
+    # Their messages change with the next commit that changes their numbers' code.
+    "src/rlvr/estimators/log_mean_exp.py",
+    "src/rlvr/estimators/pacs.py",
+    "src/rlvr/estimators/pass_at_k_loo.py",
+    "src/rlvr/estimators/rloo.py",
+    "src/rlvr/policies/native/model.py",
     "src/rlvr/report/",
-    "src/rlvr/sampling/",
-    "src/rlvr/scoring/",
-    "src/rlvr/training/",
+    "src/rlvr/sampling/engines/",
+    "src/rlvr/training/backends/verl/",
     "src/rlvr/verifiers/",
     "src/rlvr/watch/",
     "src/rlvr/workflow/",
@@ -54,7 +56,7 @@ class Rule:
 
 COUNTED = r"(?:nats|tokens|s|ms|seconds|minutes|min|GB|GiB|MB|bytes|points|prompts|rollouts|rows?|samples|draws|files?)"
 NUMBER = r"(?:\d(?:[\d,.]*\d)?|one|two|three|four)"
-EACH = r"(?:step|row|run|batch|token|prompt|problem|group|seed|node|job|process|GPU|arm|claim|method|item|chunk)"
+EACH = r"(?:step|row|run|(?:mini)?batch|token|prompt|response|problem|group|seed|node|job|process|GPU|arm|claim|item)"
 VERB = r"(?:takes|took|needs|has|is|may|can|reads)"  # "the rows a run has" is a clause
 FORM = r"(?:found|made|given|known)"
 BY_ITSELF = ("is", "are", "was", "were", "be", "let", "left", "leave", "run", "runs", "ran", "measured", "learns")
