@@ -65,12 +65,13 @@ snapshot-pretrained: install ## write the results of `snakemake --config scale=p
 snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
 
-lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint
+lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint, and the rules of plain English
 	@$(VENV)-lint/bin/ruff check .
 	$(VENV)-lint/bin/ruff format --check .
 	$(VENV)-lint/bin/pyright
 	$(VENV)-lint/bin/snakefmt --check Snakefile workflow
 	$(BIN)/python workflow/lint.py
+	$(BIN)/python workflow/english.py
 
 test-slow: install-test ## run whole runs with kills, exhaustive mistakes, every command of the docs, as each night
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m 'slow and not long'

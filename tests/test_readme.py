@@ -36,6 +36,7 @@ pytestmark = pytest.mark.slow
 DOCUMENTS = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "log").glob("*.md")),
 ]
 
 # What is not run, and why: the beginning of a command, its program, or an option.

@@ -2,7 +2,7 @@
 
 A process that outlives its stage holds a core or a GPU until somebody finds it. After SIGKILL only the kernel and other
 processes can clean up, so each kind of offspring has its own way. This module imports nothing of the package, since the
-watcher runs this file alone.
+watcher runs only this file.
 """
 
 import ctypes

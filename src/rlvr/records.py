@@ -127,7 +127,7 @@ def text_alone(problems: list[Pictured], where: Path | str) -> list[Pictured]:
 
 
 def with_paths(path: Path | str, records: Iterable[Pictured]) -> list[Pictured]:
-    """The records of a file, with the paths of their pictures in place of those relative to it.
+    """The records of a file, with the paths of their pictures instead of those relative to it.
 
     Raises RecordError for a picture that is missing.
     """

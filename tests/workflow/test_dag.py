@@ -89,7 +89,7 @@ def test_one_arm_alone(paper_scale, fresh, arm, arms):
 def test_an_arm_of_another_paper_is_named(fresh):
     wanted = f"{fresh}/papers/laptop/lens/arms/ace_grpo.csv"
     done = snakemake("-n", "--cores", "1", "--config", f"results={fresh}", "--", wanted, check=False)
-    assert done.returncode != 0 and "ace_grpo: nothing of this name at scale laptop" in done.stdout + done.stderr
+    assert done.returncode != 0 and "ace_grpo: no target of this name at scale laptop" in done.stdout + done.stderr
 
 
 def test_the_default_is_a_first_look_at_table_1(fresh):

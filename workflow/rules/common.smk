@@ -70,8 +70,8 @@ KNOWN = {
     "own": "",  # a file of `rlvr train` or `rlvr evaluate`: models, data and a paper of your own
     "logger": "",  # where figures also go while a run goes on, beside `execution.loggers`: tensorboard,trackio,wandb
     "gpus": "",  # GPUs of a job at most; empty: as the cluster's file says
-    "controls": "",  # what a control that is not found does to `claims`: fail, or warn; empty: as the scale says
-    "needs": "refuse",  # what a need that this machine lacks does before the first job: refuse, or warn
+    "controls": "",  # whether a missing control makes `claims` fail or warn; empty: as the scale says
+    "needs": "refuse",  # whether a missing need of this machine is refused before the first job, or warned of
 }
 for key in config:
     if key not in KNOWN:
@@ -106,7 +106,7 @@ try:
         if not (SETTING["gpus"].isdecimal() and int(SETTING["gpus"]) > 0):
             sys.exit(f"--config gpus={SETTING['gpus']}: a whole number of GPUs, at least 1")
         CLUSTER = CLUSTER.with_gpus(int(SETTING["gpus"]))
-    # By run or policy, why it cannot fit its GPUs; config/hardware.yaml knows published models alone.
+    # By run or policy, why it cannot fit its GPUs; config/hardware.yaml knows only published models.
     asked = ("refused", sorted(SETTING.items()), Path(SETTING["cluster"]).read_text(encoding="utf-8"))
     REFUSED = {} if SETTING["own"] else once(ROOT, asked, lambda: refusals.refused(PLAN, CLUSTER, ROOT))
 except ConfigError as error:
@@ -143,7 +143,7 @@ def known(name, names):
     if name not in names:
         close = get_close_matches(name, names, n=1)
         raise WorkflowError(
-            f"{name}: nothing of this name at scale {SETTING['scale']}"
+            f"{name}: no target of this name at scale {SETTING['scale']}"
             + (f"; did you mean {close[0]}?" if close else "")
         )
     return name

@@ -21,7 +21,7 @@ def page_files(page):
 
 
 def beside(page):
-    """What a page shows that is no input of it; of the overview all that is there of each paper.
+    """Files that a page shows and that are no inputs of its rule; for the overview, all existing files of each paper.
 
     Snakemake does not compare parameters whose function takes `input`, so this one asks for the inputs itself.
     """

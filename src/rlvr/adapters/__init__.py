@@ -1,4 +1,4 @@
 """The estimators in other trainers: `rlvr.adapters.trl` for TRL, `rlvr.adapters.verl` for verl (docs/adapters.md).
 
-They need torch and the trainer alone, nothing of this project's pipeline.
+They only need torch and the trainer, nothing of this project's pipeline.
 """

@@ -1,4 +1,4 @@
-"""TRL's GRPOTrainer with a policy weight of this package in place of its advantages.
+"""TRL's GRPOTrainer with a policy weight of this package instead of its advantages.
 
     from rlvr.adapters.trl import GRPOTrainer
 

@@ -2,7 +2,7 @@
 
     VERL_USE_EXTERNAL_MODULES=rlvr.adapters.verl python -m verl.trainer.main_ppo algorithm.adv_estimator=rlvr_ace ...
 
-verl passes rewards alone to its registry. For estimators that need log-probabilities, lengths or a state, `install`
+verl passes only rewards to its registry. For estimators that need log-probabilities, lengths or a state, `install`
 wraps verl's `compute_advantage`, which has the whole batch.
 """
 
@@ -75,7 +75,7 @@ def _checked(estimator: Estimator) -> Callable[..., Any]:
 
 
 def _refuse_kl_in_reward(name: str, config: Any) -> None:
-    """Raises ValueError where verl subtracts KL from the rewards, by which estimators tell right from wrong."""
+    """Raises ValueError where verl subtracts KL from the rewards, by which estimators distinguish right from wrong."""
     if config is not None and config.get("use_kl_in_reward", False):
         raise ValueError(
             f"{name}: algorithm.use_kl_in_reward changes which responses count as correct; set it to False, and "

@@ -104,8 +104,8 @@ def contrasts(claim: Claim, item: Item, ks: list[int] | None = None) -> list[Con
 
 def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ClaimSpec]:
     """Every claim of a paper at the paper's setting and, where its arms have several learning rates, at equal pass@1,
-    for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms; with some items (`of`), those that
-    these do not run."""
+    for `rlvr.claims.evaluate`. Contrasts that this scale does not run have no terms. With `of`, only the runs of these
+    items count."""
     planned, claims = plan.papers[paper], []
     for claim in planned.paper.claims:
         against = [specified(plan, paper, one, of) if one else {} for one in placebos.against(planned, claim)]
@@ -280,7 +280,7 @@ def _described(plan: Plan, claim: Claim, item: Item, contrast: Contrast, source:
 
 
 def _of_rates(plan: Plan, cells: list[Cell]) -> bool:
-    """Whether the runs of several arms differ in their learning rate alone."""
+    """Whether the runs of several arms differ only in their learning rate."""
     if len({cell.learning_rate for cell in cells}) < 2:
         return False
     first = [plan.runs.get(cell.policies[0][0]) for cell in cells]

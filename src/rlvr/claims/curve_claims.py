@@ -195,7 +195,7 @@ def _of_run(rows: list[dict[str, Any]], part: Options, measure: Curve, run: str)
 def _sooner(contrast: ContrastSpec, part: Options, measure: Curve, rows: Rows) -> Matrix:
     """How much earlier the left arm reaches the right one's last value than the right one, by seed (S, 1).
 
-    An arm that never reaches it stands at 1, the end of training. So two arms of one law differ by 0 in the mean.
+    An arm that never reaches it has the time 1, the end of training. So two arms of one law differ by 0 in the mean.
     """
     left, right = (term.policies for term in sorted(contrast.terms, key=lambda term: -term.weight))
     series = {run: _over_training(rows[run], part, measure, run) for run in [*left, *right]}

@@ -154,7 +154,7 @@ def _heading(scale: str, effort: str) -> str:
 
 
 def _marks(efforts: list[tuple[str, str]]) -> float:
-    """The width of a paper's columns, of which the longest line of a heading fits into each."""
+    """The width of a paper's columns: each holds the longest line of a heading."""
     lines = chain.from_iterable(_heading(scale, effort).split("\n") for scale, effort in efforts)
     return max(COLUMN, LETTER * max(map(len, lines))) * (1 + len(efforts))
 

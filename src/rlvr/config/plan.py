@@ -79,7 +79,7 @@ class Item:
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def in_one_block(self) -> Self:
-        """The item with the cells of models that have the same policies and evaluations once, for the first of them.
+        """The item without duplicate cells: models whose policies and evaluations are equal are kept once, the first.
 
         A scale may put one model in the place of several. Their cells would repeat each other, and a claim would count
         them as so many confirmations.
@@ -156,7 +156,7 @@ class Plan:
     starts: dict[str, str] = field(default_factory=dict)  # run -> the policy that it starts from
     evaluations: dict[str, EvaluationSpec] = field(default_factory=dict)
     papers: dict[str, PaperPlan] = field(default_factory=dict)
-    controls: str = "none"  # none, warn or fail: what a control that is not found does to `claims`
+    controls: str = "none"  # none, warn or fail: what `claims` does if a control is not found
     notes: list[str] = field(default_factory=list)  # what this machine lacks, and what the plan takes instead
 
     def stage(self, policy: str) -> str:
@@ -210,7 +210,7 @@ def asked_for(plan: Plan, paper: str) -> list[str]:
 
 
 def by_name(plan: Plan) -> dict[str, list[tuple[str, str]]]:
-    """Each item that is made by name alone, such as `league`, with its companions, as (paper, item) pairs."""
+    """Each item that is made only by name, such as `league`, with its companions, as (paper, item) pairs."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for paper, paper_plan in plan.papers.items():
         for name in paper_plan.all_items():

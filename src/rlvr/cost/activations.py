@@ -2,7 +2,7 @@
 
 Symbols: T tokens, D hidden size, I width of the MLP, H query heads, K key-value heads, E head dimension, V vocabulary;
 c bytes of a number in products, s bytes of a number in the residual stream. Products in bfloat16 (c = 2) have s = 2
-where the weights are cast before the pass (verl's FSDP), and s = 4 under autocast alone (the trainer in process).
+where the weights are cast before the pass (verl's FSDP), and s = 4 with only autocast (the trainer in process).
 """
 
 from rlvr.config.registries import ARCHITECTURES

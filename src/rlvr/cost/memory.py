@@ -168,7 +168,7 @@ class _Run:
 
     @property
     def tokens(self) -> float:
-        """The tokens of a microbatch, padding included; in process one sequence alone may exceed the limit."""
+        """The tokens of a microbatch, padding included; in process a single sequence may exceed the limit."""
         return max(self.execution.tokens_per_gpu, self.longest)
 
     @property

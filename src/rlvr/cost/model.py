@@ -129,7 +129,7 @@ class Throughput:
     def generation_seconds(self, drawn: Sampling, gpus: int) -> float:
         """Seconds of one prefill per prompt, then batches of as many sequences as the cache holds.
 
-        At least the time of the longest sequence alone.
+        At least the time of the longest sequence.
         """
         if self.measured and self.measured.generation_tokens_per_second:
             return drawn.tokens / (gpus * self.measured.generation_tokens_per_second)

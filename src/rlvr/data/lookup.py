@@ -1,4 +1,4 @@
-"""A lookup: what answers by a memory of other problems alone score, without solving anything.
+"""A lookup: the score of answers from a memory of other problems, as a baseline that solves nothing.
 
 It answers a problem k times with the golds of the k known problems whose texts are nearest. A set's entry asks for it
 by `lookup`, the set that is known.

@@ -1,4 +1,4 @@
-"""Problems with another problem's picture, or with none: what a policy answers by the text alone.
+"""Problems with another problem's picture, or with none: what a policy answers without seeing the picture.
 
 A set's entry asks for it by `pictures: other` or `pictures: none`. Questions, golds and ids stay.
 """

@@ -1,7 +1,7 @@
 """Estimators: the weight that each rollout of a group gets in the policy gradient.
 
 One module per estimator; its file name is its name in configuration and on the command line. It defines
-`ESTIMATOR = EstimatorKind(advantages, masses, ...)` of these functions, of which only the first is necessary:
+`ESTIMATOR = EstimatorKind(advantages, masses, ...)` of these functions. Only the first is necessary:
 
     advantages(rewards_PG, *, <inputs it needs>, <settings with defaults>) -> advantages_PG
     masses(p, rollouts, *, <state with defaults>, <settings>) -> (m_S, m_F)    closed form for binary rewards
@@ -13,7 +13,7 @@ One module per estimator; its file name is its name in configuration and on the 
 `advantages` is a pure function over P prompts and G rollouts each. Keyword arguments without default are what it needs
 beside the rewards: those annotated `Tensor` are names of INPUTS, one number per rollout (`log_ratio_PG`, `lengths_PG`,
 ...), those annotated `float` are values of its controller's state. Keyword arguments with defaults are its settings,
-and are written there alone. `Base` and `Std` are the choices that several estimators share. `masses`, `objective`,
+and are written only there. `Base` and `Std` are the choices that several estimators share. `masses`, `objective`,
 `needs` and `figures` are called with every setting: each names those that it uses, and takes the rest as `**_`.
 
 Configuration is checked against these signatures, which needs no torch: modules take `torch`, `F` (torch.nn.functional)

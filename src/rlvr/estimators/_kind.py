@@ -58,7 +58,7 @@ class EstimatorKind:
 
     `rate`: it takes a group's mean reward for its solve rate, so a reward of -1 is refused. `critic`: it weighs rewards
     as they are, so a value model may be beside it. `later`: settings that came after runs were made; in no identity
-    while they have their default. `exact`: settings at which papers state its closed form, if not {"epsilon": 0.0}.
+    while they have their default. `exact`: settings for which the paper gives the closed form, if not {"epsilon": 0.0}.
     `base_where`: settings that make it its base estimator; configuration then names the base. `figures`:
     numbers of a batch that show whether its mechanism acts, for the rows of metrics.
     """
@@ -98,7 +98,7 @@ class EstimatorKind:
 
     @property
     def exact_settings(self) -> dict[str, Any]:
-        """The settings at which papers state its closed form."""
+        """The settings for which the paper gives the closed form."""
         if self.exact is None:
             return {"epsilon": 0.0} if "epsilon" in self.settings else {}
         return dict(self.exact)

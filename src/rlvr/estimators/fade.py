@@ -42,8 +42,8 @@ def controller(
 ) -> dict[str, float]:
     """One step of the scheduler (FADE, Eq. 11, Algorithm 2, Fig. 9): p_hat, h_hat, target (H*), alpha, delta.
 
-    p_hat and h_hat follow the batch's mean reward and its entropy (nats a token), from 1/2 and from the initial entropy
-    h_0 (the first step's). Then
+    p_hat and h_hat follow the batch's mean reward and its entropy (nats per token), from 1/2 and from the initial
+    entropy h_0 (the first step's). Then
 
         alpha = clip(3 (1 - p_hat) / (2 p_hat), 1, alpha_max)      delta = clip(1 + h_hat - H*, delta_min, 1)
 

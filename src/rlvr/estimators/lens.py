@@ -32,15 +32,15 @@ def advantages(
     too. `groups` keeps the calibration for mixed or for all-wrong groups only (Table 2); without it mixed groups
     have GRPO's weights and all-wrong groups none. Rewards are read as classes.
 
-    `probability: sequence` has pi_old in place of pibar (Eq. 10 as printed; sec. 5.1 says why pibar is used). `divisor`
+    `probability: sequence` has pi_old instead of pibar (Eq. 10 as printed; sec. 5.1 says why pibar is used). `divisor`
     is what a penalty is divided by: G in all groups (sec. 5.1 as printed, the default), G in mixed groups and 1 in
-    all-wrong ones (sec. 5.1 motivates G by mixed groups alone), or T (App. C). `gamma` stands in place of D (App. C:
+    all-wrong ones (sec. 5.1 motivates G only by mixed groups), or T (App. C). `gamma` replaces D (App. C:
     pibar / (T (gamma - pibar)) with `divisor: tokens`, "with gamma > 0 properly tuned"). pibar may reach 1, where a
     smaller gamma has a pole and rewards errors beyond it: so gamma must exceed 1.
 
     `placed: next` is a placebo (ours): the weights of an all-wrong group go to the next group of the step, whatever its
     rewards, and are added to those that it has. The prompts of a step are in random order, so that random groups learn
-    in place of the all-wrong ones; each weight stays as it is.
+    instead of the all-wrong ones; each weight stays as it is.
 
     By default calibrated rewards lie in [-1/G, 0] for errors, so that in a mixed group every error stays below the
     mean; in an all-wrong group |A| < alpha / G. Raises ValueError for negative alpha, and gamma of at most 1.
@@ -81,7 +81,7 @@ def penalties(
     confidence_PG = (log_confidence_PG - top_P1).exp()
     chosen_PG = _log_confidence(logp_old_PG, lengths_PG, difficulty)
     # Of a long response 1 / pi is astronomical and D_imp inert: 80 nats are enough for that, and do not overflow. With
-    # pi in place of pibar and D_imp per length, it is the reverse.
+    # pi instead of pibar and D_imp per length, it is the reverse.
     inverse_P1 = _groups.mean(binary_PG * (top_P1 - chosen_PG).clamp(min=-80, max=80).exp())
     importance_P1 = torch.where(inverse_P1 > 0, 1 / inverse_P1, 0.0)  # without a success it is undefined, and left out
     return confidence_PG / (importance_P1.clamp(min=2.0) - confidence_PG)

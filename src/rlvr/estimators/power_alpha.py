@@ -19,7 +19,7 @@ def advantages(
     alpha = 1 is Dr.GRPO; larger values move the mode to 1 / (1 + alpha), smaller ones towards solved problems.
     `scale="peak"` multiplies by C = (1 + alpha)^(1 + alpha) / (4 alpha^alpha), so that the largest mass is
     Dr.GRPO's 1/4 (sec. 4.3, Eq. 27); `none`, the form of sec. 8.2 and of Algorithm 1, is the default.
-    `focus="easy"` is the counterpart of sec. 4.3, mean(r)^(alpha - 1) in place of (1 - mean(r))^(alpha - 1), of mode
+    `focus="easy"` is the counterpart of sec. 4.3, mean(r)^(alpha - 1) instead of (1 - mean(r))^(alpha - 1), of mode
     alpha / (1 + alpha). A group all right gets zeros. Raises ValueError for alpha <= 0.
     """
     mean_P1 = _groups.mean(rewards_PG)

@@ -11,8 +11,8 @@ def advantages(rewards_PG: Tensor, *, tau: float = 0.5) -> Tensor:
     """Quantile baseline (Dabney et al. 2018; FADE, sec. 8.6): A = r - Q_tau(r).
 
     Q is the inverse of the distribution function, the smallest reward that a share tau of the group does not exceed.
-    For binary rewards Q = 0 if and only if p <= 1 - tau: hard problems learn from successes alone, easy ones from
-    failures alone. FADE writes p <= tau, which agrees at tau = 1/2 only. Raises ValueError unless 0 < tau <= 1.
+    For binary rewards Q = 0 if and only if p <= 1 - tau: hard problems learn only from successes, easy ones only from
+    failures. FADE writes p <= tau, which agrees at tau = 1/2 only. Raises ValueError unless 0 < tau <= 1.
     """
     return rewards_PG - baseline(rewards_PG, tau)
 

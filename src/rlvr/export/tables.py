@@ -72,7 +72,7 @@ def _flat(row: dict[str, Any], prefix: str = "") -> Facts:
 
 
 def scores(evaluations: Sequence[RunOrEvaluation]) -> pd.DataFrame:
-    """One row a problem of each evaluation: its samples, and how many of them are correct."""
+    """One row per problem of each evaluation: its samples, and how many of them are correct."""
     import pandas as pd
 
     from rlvr.statistics.scores import read

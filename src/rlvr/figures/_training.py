@@ -31,9 +31,7 @@ class TrainingFigure(ItemConfig):
     arms: list[str] = []
     sweep: str | None = None
     seeds: Positive | None = None  # as many of the paper's training seeds; default: all
-    repeats: Positive | None = (
-        None  # the number of seeds, of which a scale may have another; default: the paper's seeds
-    )
+    repeats: Positive | None = None  # the number of seeds; a scale may have another number; default: the paper's seeds
     up_to_step: Positive | None = None
 
     @model_validator(mode="after")

@@ -31,7 +31,7 @@ def lay_out(item: Item, plan: Plan, paper: str) -> CurvesLayout:
 
 
 def draw(layout: CurvesLayout, frames: list[pd.DataFrame]) -> Figure:
-    """The figure: one panel per group of lines, with its legend below it; one line alone needs none."""
+    """The figure: one panel per group of lines, with its legend below it; a single line needs none."""
     frame = frames[0].assign(panel=frames[0]["panel"].astype(object).fillna(""))
     panels = list(dict.fromkeys(frame["panel"]))
     figure, (block,) = grid([len(panels)], height=3.0, least=2.9)

@@ -1,7 +1,7 @@
 """Pass@1 against pass@k during training, one line per method from the base policy on, on held-out probe problems.
 
 Each method's last probe is compared with the baseline's line where that has its pass@1, by the fit of
-`rlvr.statistics.frontier` over steps in place of learning rates.
+`rlvr.statistics.frontier` over steps instead of learning rates.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     item = _training.expand(name, config, scope)
     samples = min(scope.plan.runs[run].probe.samples for cell in item.cells for run, _ in cell.policies)
     if samples < 2:
-        raise ConfigError(f"{scope.place}.k: probes have one sample a problem (probe.samples), so pass@1 alone")
+        raise ConfigError(f"{scope.place}.k: probes have one sample per problem (probe.samples), so only pass@1")
     content = config.model_copy(update={"k": min(config.k, samples)})
     return Item(item.folder, name, content, item.cells)
 

@@ -76,7 +76,7 @@ def _means(runs: RunRows, run: str, name: str, up_to_step: int | None) -> list[f
 
 
 def has_closed_form(estimator: dict[str, Any], shaped: bool) -> bool:
-    """Whether the weights are a function of the solve rate alone: no state, no confidence, no length penalty."""
+    """Whether the weights depend only on the solve rate: no state, no confidence, no length penalty."""
     method = _estimator(estimator)
     return bool(method.kind.formula) and not (method.needs or method.kind.state or shaped)
 

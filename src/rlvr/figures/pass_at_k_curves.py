@@ -11,7 +11,7 @@ from rlvr.figures._training import BANDS
 from rlvr.items.layout import filled
 from rlvr.items.scope import Scope
 
-SPREAD = 0.25  # octaves of k, over which the intervals of many methods stand side by side
+SPREAD = 0.25  # octaves of k; the intervals of many methods are drawn side by side over them
 
 
 class Config(_scored.ScoredFigure):

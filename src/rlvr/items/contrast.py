@@ -78,7 +78,7 @@ class TermSpec(Spec):
 class ContrastSpec(Spec):
     """A contrast; without terms it is not run. At equal pass@1 `curve` has the baseline's policies at each rate.
 
-    `of_rates`: its arms differ in the learning rate alone.
+    `of_rates`: its arms differ only in the learning rate.
     """
 
     says: str

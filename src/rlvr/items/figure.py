@@ -23,7 +23,7 @@ STYLE = Path(items.__file__).parents[1] / "figures" / "rlvr.mplstyle"
 
 
 def draw(layout: Layout, frames: list[pd.DataFrame]) -> Figure:
-    """The figure as it is published: without its title, which stands above or below it, and with what it is of."""
+    """The figure as it is published: without its title (the page prints it above or below), with what it is of."""
     kind = FIGURE_KINDS.load(layout.kind)
     figure = kind.draw(layout, frames)
     if not kind.every_scale:
@@ -88,7 +88,7 @@ def main(
     with plt.style.context(STYLE):
         figure = draw(layout, [pd.read_csv(path) for path in statistics])
         for path in out:
-            # The title, for a file that is found alone. No dates and versions, so equal data give equal files.
+            # The title, for a file without its page. No dates and versions, so equal data give equal files.
             none = {"CreationDate": None, "Producer": None} if path.suffix == ".pdf" else {"Software": None}
             with whole(path) as partial:
                 figure.savefig(partial, format=path.suffix[1:], metadata={"Title": layout.title, **none})

@@ -51,7 +51,7 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
 def _add_mine(sources: Sources, arm: str) -> None:
     """Adds a row to the table `mine`. Raises ConfigError for an arm that the paper methods lacks."""
     if "methods" not in sources.papers:
-        raise ConfigError(f"--config mine={arm}: the league is of the paper methods; add it to `papers`")
+        raise ConfigError(f"--config mine={arm}: `mine` needs the paper methods; add it to `papers`")
     paper, layer = sources.papers["methods"]
     label = look_up(paper.arms, arm, "arm of config/papers/methods/", "--config mine").label or arm
     table: Any = paper.tables["mine"]
@@ -124,7 +124,7 @@ def _plan_data(planned: PaperPlan, runs: PaperRuns, *, with_sft: bool) -> None:
 
 
 def _leave_out_data(planned: PaperPlan, plan: Plan, *, unused: bool) -> None:
-    """Takes out the sets that items made by name alone use and no other; with `unused`, those that no item uses too.
+    """Takes out the sets that only items made by name use; with `unused`, those that no item uses too.
 
     The first may need an optional extra, and the second are those of items that the scale leaves out.
     """

@@ -103,7 +103,7 @@ def _parts(layers: list[Layer], *keys: str) -> list[Layer]:
 
 
 def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: list[Layer], folder: Path) -> Scale:
-    """The scale with the stand-ins that entries of models and data sets name for it, or for a scale that it is like.
+    """The scale with the stand-ins of models.yaml and datasets.yaml, also those that it inherits through `like`.
 
     Those of its own file go before, and may replace a stand-in too: `data: {words-easy: words-pilot}` is for every
     benchmark for which `words-easy` stands in.

@@ -216,7 +216,7 @@ class PaperRuns:
             if isinstance(data, Synthetic) and data.task != entry.task:
                 raise ConfigError(
                     f"{self._place(key)}: {data.name} is of the task {data.task}, and {entry.name}, which stands for "
-                    f"{model} at the scale {self.scale.name}, knows {entry.task} alone; change a stand_in in "
+                    f"{model} at the scale {self.scale.name}, knows only {entry.task}; change a stand_in in "
                     "config/datasets.yaml or config/models.yaml"
                 )
 

@@ -116,12 +116,12 @@ class Pictures:
         return (after - moves)[..., None] + within, after
 
     def as_words(self, tokens: Tensor) -> Tensor:
-        """Tokens of the vocabulary alone: each place of a picture is transformers' mark of one."""
+        """Only tokens of the vocabulary: each place of a picture is transformers' mark of one."""
         return tokens.masked_fill(tokens >= self.vocabulary, self.place)
 
 
 def in_place(question: str, pictures: int, spot: str = SPOT) -> str:
-    """A question with `spot` for each picture: in place of its mark, or in front if there are too few marks.
+    """A question with `spot` for each picture: instead of its mark, or in front if there are too few marks.
 
     A numbered mark that repeats, and marks beyond the pictures, stay as they are.
     """

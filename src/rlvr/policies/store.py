@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"  # transformers' names, in all families of text
 KEPT = "weights.safetensors"  # beside a run's manifest: the weights of its probed steps, if it keeps them
-KEPT_OF_STEP = "weights-step{:06d}.safetensors"  # in place of this file, one for each step
+KEPT_OF_STEP = "weights-step{:06d}.safetensors"  # instead of this file, one for each step
 
 
 def last_layers(names: Iterable[str], layers: int) -> list[str]:
@@ -233,7 +233,7 @@ def encoder(place: Location) -> Policy:
 
 
 def load_pictures(location: str, config: Any) -> Pictures:
-    """No picture yet, and the saved image processor, by Pillow and numpy alone."""
+    """No picture yet, and the saved image processor, only with Pillow and numpy."""
     from rlvr.policies.pictures import Pictures
 
     return Pictures(load_image_processor(location), config)

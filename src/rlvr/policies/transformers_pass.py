@@ -30,7 +30,7 @@ class TransformersPass:
 
     def __init__(self, model: PreTrainedModel):
         model.set_attn_implementation("sdpa")
-        # Its former name, which older versions of transformers 5 have alone, ends with version 6.
+        # Older versions of transformers 5 have only its former name, which ends with version 6.
         recompute = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
         recompute({"use_reentrant": False})
         self.model, self.pictures = model, getattr(model, "pictures", None)
@@ -70,7 +70,7 @@ class TransformersPass:
         start_N1 = lengths_P[prompt_N, None]
         rows_NS = joined(prompts_PL[prompt_N], start_N1, responses_NT, response_lengths_N)
         # Rows are padded on the right, where causal attention sees no padding: no mask, so that fast kernels apply.
-        self.model.train(torch.is_grad_enabled())  # layers are recomputed in training mode alone; no dropout here
+        self.model.train(torch.is_grad_enabled())  # layers are recomputed only in training mode; no dropout here
         hidden_NSD = self._hidden(rows_NS)
         self.model.eval()
         steps_T = torch.arange(limit, device=rows_NS.device)

@@ -131,7 +131,7 @@ def encoder_of(name: str) -> Encoder:
 def diversity(
     problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade], encoder: Encoder | None, m: int
 ) -> pd.DataFrame:
-    """One row per problem, from completions in the order of the problems, of which it holds one problem's.
+    """One row per problem, from completions in the order of the problems; it holds one problem's at a time.
 
     Raises RecordError for another order, and if completions and grades do not match one to one.
     """

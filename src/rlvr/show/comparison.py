@@ -59,7 +59,7 @@ class AtK:
 
 @dataclass(frozen=True)
 class Flip:
-    """A problem that one side gets right in more than half of its samples and the other in less, or alone solves."""
+    """A problem that one side gets right in over half of its samples and the other in less, or that only one solves."""
 
     problem: str
     a: tuple[int, int]  # correct, samples
@@ -133,7 +133,7 @@ def _flat(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _policy_manifest(results: Path, policy: str) -> dict[str, Any]:
-    """The manifest of a run, an SFT or a model; {} where the evaluation alone is here."""
+    """The manifest of a run, an SFT or a model; {} where only the evaluation is here."""
     paths = [results / folder / policy / "manifest.json" for folder in ("runs", "sft", "models")]
     return next((read_json(path) for path in paths if path.is_file()), {})
 

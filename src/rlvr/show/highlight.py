@@ -29,7 +29,7 @@ def pieces(shown: Shown, rollout: int) -> Pieces:
 
 
 def printable(text: str) -> str:
-    """The text with a sign in place of each control character other than a tab or the end of a line."""
+    """The text with a sign instead of each control character other than a tab or the end of a line."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", "\ufffd", text.replace("\r\n", "\n"))
 
 

@@ -37,7 +37,7 @@ def under_its_state(estimator: Estimator, group: KeptGroup) -> tuple[float, ...]
 
 
 def put_to(estimator: Estimator, groups: Sequence[KeptGroup]) -> list[tuple[float, ...]]:
-    """The weights that a method gives each group, step after step; a state of its own follows from these groups alone.
+    """The weights that a method gives each group, step after step; a state of its own follows only from these groups.
 
     Raises NotFound for an input that the rollouts do not have, and ValueError for numbers that are too large.
     """

@@ -56,7 +56,7 @@ def on_curve(
     pass_1: Callable[[Sequence[str]], Matrix],
     score: Callable[[Sequence[str]], Matrix],
 ) -> OnCurve | OutOfReach:
-    """The baseline's score at the pass@1 of the policies `own`, none of which is in the curve.
+    """The baseline's score at the pass@1 of the policies `own`. None of them is in the curve.
 
     `rates` has the baseline's learning rates in order, each with its policies; `pass_1` and `score` give the matrix
     (S, N) of policies.

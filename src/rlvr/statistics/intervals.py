@@ -90,7 +90,7 @@ def linearised(scores_SN: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Spread:
-    """A mean, and standard errors with their degrees of freedom, of which the widest interval counts."""
+    """A mean with several standard errors and their degrees of freedom; the widest interval is used."""
 
     mean: float
     errors: tuple[tuple[float, float], ...]  # none where nothing varies that could be measured

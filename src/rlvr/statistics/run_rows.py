@@ -73,6 +73,6 @@ def of_seeds(text: str) -> NDArray[np.float64]:
 
 
 def cell_columns(cell: CellLayout, policies: Sequence[str] | None = None) -> dict[str, Any]:
-    """The columns of every row: its model, arm and runs; `policies` in place of all."""
+    """The columns of every row: its model, arm and runs; with `policies`, only these."""
     columns = {"model": cell.model, "stand_in": cell.stand_in, "arm": cell.arm, "label": cell.label}
     return {**columns, "policies": " ".join(cell.policies if policies is None else policies)}

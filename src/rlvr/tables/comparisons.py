@@ -30,7 +30,7 @@ from rlvr.tables import _scored
 from rlvr.tables._methods import BenchmarksTable, curve_of
 
 POWER = 0.8
-NO_VALUE = Interval(nan, nan, nan)  # rows have differences alone
+NO_VALUE = Interval(nan, nan, nan)  # rows have only differences
 NOTE = (
     "Each method minus the baseline, and minus each of its placebos, in percent points of pass@k with {confidence:g} % "
     "intervals over seeds × problems (paired). At equal pass@1 each method, at its own rate, is compared with the "

@@ -42,7 +42,7 @@ WORDS = _scored.Words(
 
 
 class Config(BenchmarksTable):
-    hard_levels: bool = False  # the problems of the benchmark's hard levels alone (config/datasets.yaml)
+    hard_levels: bool = False  # only the problems of the benchmark's hard levels (config/datasets.yaml)
     reference: str | None = None  # the published table, a file of the paper's folder reference/
 
 

@@ -19,7 +19,7 @@ def one_thread() -> None:
     _keep_memory()
     gc.freeze()  # else each full collection walks through all that is imported
     torch.set_num_threads(1)
-    # torch.use_deterministic_algorithms does this after importing torch's compiler: two seconds and 150 MB a process.
+    # torch.use_deterministic_algorithms does this after importing torch's compiler: two seconds and 150 MB per process.
     torch._C._set_deterministic_algorithms(True, warn_only=torch.cuda.is_available())
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 

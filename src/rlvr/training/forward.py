@@ -25,7 +25,7 @@ Sampler = Callable[..., Samples]  # `rlvr.policies.sampler.sample` with a policy
 class Microbatch:
     """The limits of one forward pass: distinct responses; tokens of prompts and responses, padding included.
 
-    None: no limit. One response alone may exceed `tokens`.
+    None: no limit. A single response may exceed `tokens`.
     """
 
     sequences: int | None = None

@@ -28,7 +28,7 @@ def advantages(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, l
 def whitened(advantages: Tensor, mask: Tensor) -> Tensor:
     """Mean 0 and variance 1 over the tokens of a batch, as in verl (`masked_whiten`); zeros on padding.
 
-    The variance is over tokens - 1, and 1e-8 is added to it. One token alone has weight 0.
+    The variance is over tokens - 1, and 1e-8 is added to it. A single token has weight 0.
     """
     count = mask.sum()
     mean = (advantages * mask).sum() / count

@@ -167,7 +167,7 @@ class Trainer:
         return Step(self.step, problems, texts, batch.verdicts, *tensors, inputs, self.estimator_state)
 
     def _words(self, prompt: torch.Tensor) -> torch.Tensor:
-        """A prompt in tokens of the vocabulary alone."""
+        """A prompt, only in tokens of the vocabulary."""
         return prompt if self.policy.pictures is None else self.policy.pictures.as_words(prompt)
 
     def _update(self, batch: Batch, inputs: dict[str, Any], advantages: torch.Tensor, gathered: Gathered) -> Totals:

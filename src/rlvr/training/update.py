@@ -53,7 +53,7 @@ class Totals:
 class StepInputs:
     """What a step's minibatches have in common: rollouts with their log pi and log pi_ref, and settings.
 
-    With `coupled` weights the loss is -A log pi, summed over tokens and averaged over responses, in place of the
+    With `coupled` weights the loss is -A log pi, summed over tokens and averaged over responses, instead of the
     clipped surrogate.
     """
 

@@ -134,5 +134,5 @@ def test_the_league_is_made_by_name_alone_and_mine_adds_a_row():
 
 def test_mine_without_the_methods_is_one_line():
     other = next(name for name in papers() if name != "methods")
-    with pytest.raises(ConfigError, match="--config mine=pacs: the league is of the paper methods"):
+    with pytest.raises(ConfigError, match="--config mine=pacs: `mine` needs the paper methods"):
         make_plan(ROOT, "smoke", [other], mine="pacs")

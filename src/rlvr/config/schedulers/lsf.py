@@ -1,4 +1,4 @@
-"""LSF, by snakemake-executor-plugin-lsf, which gives each job one host. `qos` and `constraint` are Slurm's alone."""
+"""LSF, by snakemake-executor-plugin-lsf, which gives each job one host. Only Slurm has `qos` and `constraint`."""
 
 import os
 import shlex

@@ -62,7 +62,7 @@ class Claim(Strict):
     name: Name
     says: str
     place: str
-    of: Literal["paper", "margin", "control"] = "paper"  # the paper's; the paper's within a margin of ours; ours alone
+    of: Literal["paper", "margin", "control"] = "paper"  # the paper's; the paper's within a margin of ours; only ours
     over: str
     predicate: Literal["greater", "not_below", "within", "ordering", "crossing", "slope", "harder", "sooner"]
     left: str | None = None

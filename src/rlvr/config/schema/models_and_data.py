@@ -73,7 +73,7 @@ class ScratchModel(Entry):
 
     @model_validator(mode="after")
     def widths_divide(self):
-        """As attention needs it: equal heads, each of which rotates pairs, and queries that share keys evenly."""
+        """As attention needs it: heads of equal, even width (they rotate pairs), and queries that share keys evenly."""
         _divide(self.hidden_size, self.heads, "hidden_size", "heads")
         _divide(self.heads, self.kv_heads, "heads", "kv_heads")
         if (width := self.hidden_size // self.heads) % 2:
@@ -195,7 +195,7 @@ class About(Strict):
     distinct: Positive | Literal["not found"] | None = None  # of a published set; null: its `problems`
 
 
-Pictures = Literal["own", "other", "none"]  # of a problem, to see what the text alone tells (rlvr.data.swapped)
+Pictures = Literal["own", "other", "none"]  # of a problem, to see what its text tells without them (rlvr.data.swapped)
 
 
 class Synthetic(Entry):
@@ -292,7 +292,7 @@ class Published(Entry, Files):
     subset: str | None = None  # of a file with several, told apart by the adapter's field `subset`
     pictures: Pictures = "own"
     verifier: Literal[GENERAL]  # type: ignore[valid-type]
-    thinks: bool = False  # accept an answer behind the response's </think> alone
+    thinks: bool = False  # accept an answer only behind the response's </think>
     about: About = About()
 
     @model_validator(mode="after")
@@ -387,7 +387,7 @@ Data = Annotated[Synthetic | Published | Mixture | LocalData, Field(discriminato
 
 
 def judged_by(data: Data, verifiers: Mapping[str, str]) -> Data:
-    """A published set, or a mixture of such, with the verifiers that a paper has in place of its own (`verifiers`: its
+    """A published set, or a mixture of such, with the verifiers that a paper has instead of its own (`verifiers`: its
     own -> the paper's); any other set as it is: a task has its verifier. Raises ValidationError where one does not fit.
     """
     if isinstance(data, Mixture):

@@ -63,7 +63,7 @@ class Sweep(Strict):
     """One setting of some arms, set to each value or multiplied by it."""
 
     like: list[str] = []  # arms, or patterns (`ace_grpo-alpha-*`)
-    every_arm: bool = False  # of the paper's own, in place of `like`
+    every_arm: bool = False  # of the paper's own, instead of `like`
     set: str | None = None
     times: str | None = None
     values: Annotated[list[float], Field(min_length=1)]  # times 1 is the arm itself
@@ -117,7 +117,7 @@ class Paper(Strict):
     validation_data: str | None = None
     benchmarks: list[str] = []
     prompts: dict[str, list[str]] = {}  # a prompt, or what the paper says of it -> the sets that it is for
-    # The paper's verifier in place of another, for the published sets that it trains and evaluates on.
+    # The paper's verifier instead of another, for the published sets that it trains and evaluates on.
     verifiers: dict[Literal[GENERAL], Literal[GENERAL]] = {}  # type: ignore[valid-type]
     # A model or benchmark -> its name in the paper's tables, where it differs; null: not in these tables.
     published_as: dict[str, str | None] = {}
@@ -175,8 +175,8 @@ class Matched(Strict):
     What is left out is no run of the scale. Verdicts that need it are "not run".
     """
 
-    models: list[str] = []  # of a table's models these alone; of a table without any of them its first
-    rates: list[float] = []  # of a sweep's values these alone
+    models: list[str] = []  # of a table's models only these; of a table without any of them its first
+    rates: list[float] = []  # of a sweep's values only these
 
 
 class Scale(Strict):

@@ -19,7 +19,7 @@ def _check_precision(name: str, kind: BackendKind | EngineKind, precision: str) 
 
 
 class SftOfEachSeed(Strict):
-    """What a training seed's own SFT has in place of the common one's; its order of demonstrations is its own too."""
+    """What a training seed's own SFT has instead of the common one's; its order of demonstrations is its own too."""
 
     steps: Positive
     learning_rate: Rate
@@ -140,7 +140,7 @@ class Critic(Strict):
         return self
 
     def resolved(self, rate: float) -> "Critic | None":
-        """With a learning rate, that of the policy being `rate`; None if there is no critic."""
+        """The critic with its learning rate, derived from the policy's `rate`; None without a critic."""
         if self.relative_rate is not None:
             return self.model_copy(update={"learning_rate": self.relative_rate * rate, "relative_rate": None})
         return self if self.learning_rate is not None else None

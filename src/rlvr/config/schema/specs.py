@@ -16,7 +16,7 @@ from rlvr.config.schema.settings import Critic, Evaluation, Loss, Probe, Reward,
 class PolicySpec(Strict):
     """The policy that RL starts from: a model, and its SFT (none for a published model).
 
-    `start` is a policy whose weights the SFT starts from, in place of the model's.
+    `start` is a policy. The SFT starts from its weights instead of the model's.
     """
 
     model: Model

@@ -44,7 +44,7 @@ def asked_of(prompt: str) -> str:
 
 
 def drawn(picture: str, asked: str, values: Sequence[object], generator: np.random.Generator) -> str:
-    """A problem's text, `<what is drawn>: <prompt>`; without values an open question, of which a picture has many."""
+    """A problem's text, `<what is drawn>: <prompt>`; without values an open question (a picture has many)."""
     if not values:
         return f"{picture} {generator.integers(SERIAL)}: <image> {asked} ?"
     return f"{picture}: <image> {asked} ? {listed(values)}"
@@ -53,7 +53,7 @@ def drawn(picture: str, asked: str, values: Sequence[object], generator: np.rand
 def problem(name: str, value: object, level: str) -> Problem:
     """The problem of a name, which is its part and its text, whose right option is `value`.
 
-    An open question has that option alone.
+    An open question has only that option.
     """
     prompt = name.split(": ")[1]
     options = options_of(prompt) or {LETTERS[0]: str(value)}
@@ -97,7 +97,7 @@ def follow(
 ) -> tuple[Label, ...] | None:
     """The labels that a working reads; None at its first word that does not follow from them, or is missing.
 
-    `label` reads a word as the label of a number, None if it is none. `examples` are labels in place of those that come
+    `label` reads a word as the label of a number, None if it is none. `examples` are labels instead of those that come
     later in the working.
     """
     labels = list(examples)

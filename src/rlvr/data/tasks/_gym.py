@@ -1,6 +1,6 @@
 """What tasks of reasoning-gym have in common: its generators, entries as golds, and words for tiny models.
 
-The library makes a problem from (seed, index) alone. A gold is its whole entry. A prompt has the words of its question
+The library makes a problem only from (seed, index). A gold is its whole entry. A prompt has the words of its question
 that differ between problems, `\\\\` for a line break; `question` gives the question as the library words it.
 """
 

@@ -5,7 +5,7 @@ E 8`. The response works between <think> marks and boxes the option's value, whi
 `<think> 3 * 4 = 12 </think> \boxed{ 12 }`. A tiny model does not learn to look the letter up (docs/log.md).
 
 Each option is the result of labels that are drawn alike and independently; the picture then gets those of one option,
-chosen uniformly. So the text alone tells nothing of the answer, and a blind guess is right with probability 1/5.
+chosen uniformly. So the text tells nothing of the answer, and a blind guess is right with probability 1/5.
 Diagrams are not to scale. Level m is the number of steps: 1 the diameter of a circle, or the angle beside one on a
 line; 2 a rectangle's area (one product) or perimeter; 3 the third angle of a triangle, by two differences. Level 4 asks
 any of these without options, and the box holds the value: demonstrations need it, since a tiny model learns to read

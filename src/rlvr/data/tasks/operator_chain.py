@@ -10,7 +10,7 @@ two operators lead there has to be seen before the first is written. A blind gue
 probability that falls exponentially in m (`chance`), so wrong answers far outnumber the rollouts of a group, as in the
 papers' mathematics. In a demonstration a share of the targets is guessed blindly.
 
-Two families are left out of demonstrations, for tests out of domain and for what RL alone can teach: problems with one
+Two families are left out of demonstrations, for tests out of domain and for what only RL can teach: problems with one
 `unseen` digit, of 7 to 9, as the first number or as one of the others. The words are known, as values; computing with
 them is not.
 """
@@ -30,7 +30,7 @@ DECISIONS, ANSWER = OPERATORS, "\\boxed{"
 LARGEST = 31  # every value is in 0..LARGEST
 GAPS = 2  # operators before each target
 DIGITS = range(2, 7)
-UNSEEN = ("first", "operand")  # families that no demonstration has: where the unseen digit stands
+UNSEEN = ("first", "operand")  # families that no demonstration has: the place of the unseen digit
 UNSEEN_DIGITS = range(7, 10)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 VOCABULARY = (*SPECIAL_TOKENS, *(str(i) for i in range(LARGEST + 1)), *OPERATORS, "=", "\\boxed{", "}")

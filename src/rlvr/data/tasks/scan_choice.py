@@ -2,7 +2,7 @@ r"""Scans by choice: where a lesion lies in a drawn scan, which shade it has, or
 
 The prompt asks and gives the options: `<image> shade ? A grey B white C black D dark E light`. The response says what
 it sees, and boxes the option: `<think> lesion upper-left grey </think> \boxed{ grey }`. The five options are drawn
-alike, and the picture then shows one of them, chosen uniformly: so the text alone tells nothing of the answer.
+alike, and the picture then shows one of them, chosen uniformly: so the text tells nothing of the answer.
 
 A lesion lies in one of eight regions, in two columns and four rows. Level m is the number of things to see: 1 the
 region of one lesion; 2 its shade, after its region; 3 the number of lesions, as a sum over left and right. Level 4 asks

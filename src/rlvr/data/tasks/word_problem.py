@@ -6,7 +6,7 @@ The response derives the answer, one equation a step, and boxes it: `24+13=37 37
 
 Level m is the number of steps. A problem is a row of sentences (`_sentences`). Its family is a story, a chain of
 instructions or a comparison. Two families, purchases and equal shares, are left out of demonstrations and training, for
-tests out of domain. Problems that differ in names and things alone share a part.
+tests out of domain. Problems that differ only in names and things share a part.
 
 A blind guesser knows which two values each step combines and computes without errors, but draws the operation among
 those with a natural number as result: sum, product, difference of the larger and the smaller, exact quotient. So its

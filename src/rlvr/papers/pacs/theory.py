@@ -222,7 +222,7 @@ def rloo_variance() -> Finding:
     "Appendix D.3", "mean of the score given the response, over all 5^4 groups, RLOO and the group's mean; beta = 1"
 )
 def rloo_bias() -> Finding:
-    """With the leave-one-out average in place of the group's mean, RLOO minimises the bias in advantage estimation."""
+    """With the leave-one-out average instead of the group's mean, RLOO minimises the bias in advantage estimation."""
     groups, proxy = answers(4), PI.log() - REFERENCE.log_softmax(0)
     chance = PI[groups].prod(1)
     advantage = proxy - PI @ proxy

@@ -90,7 +90,7 @@ class Engine:
         return logp, value
 
     def backward(self, dlogp_NT: np.ndarray, gradient: np.ndarray, dvalues_NT: np.ndarray | None = None) -> None:
-        """Add to the flat gradient that of a loss with these derivatives by the last `logprobs(keep=True)`."""
+        """Backpropagate: from the loss's derivatives by the last `logprobs(keep=True)`, add to the flat gradient."""
         if self._grown is None:
             raise ValueError("backward needs a forward pass with keep=True")
         _expect("derivatives", dlogp_NT, np.float32, self._grown)

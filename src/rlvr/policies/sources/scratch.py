@@ -90,7 +90,7 @@ def _with_vision(text: dict[str, Any], spec: ScratchModel, vision: Vision, token
 
 
 def _processor(vision: Vision) -> Any:
-    """Qwen's image processor for small pictures; the one that needs Pillow and numpy alone."""
+    """Qwen's image processor for small pictures; the one that only needs Pillow and numpy."""
     from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
     pixels = {"shortest_edge": (MERGE * vision.patch_size) ** 2, "longest_edge": vision.largest_picture}

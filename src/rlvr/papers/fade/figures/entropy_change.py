@@ -1,4 +1,4 @@
-"""The measured change of entropy against FADE's Eq. 7 and against its covariance term alone."""
+"""The measured change of entropy against FADE's Eq. 7 and against only its covariance term."""
 
 from functools import partial
 

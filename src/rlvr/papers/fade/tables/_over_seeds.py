@@ -84,7 +84,7 @@ def of_heads(frame: pd.DataFrame) -> list[str]:
 
 
 def rendered(layout: CellsLayout, frame: pd.DataFrame, columns: Mapping[str, Column], notes: list[str]) -> Rendered:
-    """The table; a published value stands behind ours where the statistics have one."""
+    """The table; a published value follows ours where the statistics have one."""
     lines: list[dict[str, str]] = []
     shown: tuple[str, str] | None = None
     for key, rows in frame.groupby(["model", "label", "part"], sort=False):

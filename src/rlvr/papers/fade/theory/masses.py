@@ -144,7 +144,7 @@ def chen_limit() -> Finding:
 
 @section.says("Sec. 8.4.2, remark", "G = 16, k = 2 to 16: the smallest difference over groups with sigma_k > 0; k = 1")
 def wrong_baseline() -> Finding:
-    """With the baseline R_k in place of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1."""
+    """With the baseline R_k instead of p the masses p (1 - R_k) / sigma_k and q R_k / sigma_k differ for k > 1."""
 
     def differences(k: int) -> torch.Tensor:
         fail, solved = _chen(16, k)

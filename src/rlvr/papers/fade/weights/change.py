@@ -1,7 +1,7 @@
 """How far RL moved a policy's weights from its base policy, where, and in which directions.
 
 Delta = W_RL - W_SFT (FADE, App. 15; its sec. 4.2 has this sign, its Figure 5 the other, and no number here depends on
-it). Where a run kept the weights of its probed steps, each has a row, else the run's result alone.
+it). Where a run kept the weights of its probed steps, each has a row, else only the run's result.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _mean(values: list[float | None]) -> float | None:
 def sketch(base: Stored, weights: Stored, size: int = SKETCH) -> list[float]:
     """A change in `size` numbers whose inner products estimate those of whole changes (CountSketch).
 
-    Each weight has a place and a sign that follow from the name of its tensor and its index alone, so sketches of
+    Each weight has a place and a sign. They follow only from its tensor's name and its index, so sketches of
     changes from different base policies compare too (Charikar, Chen & Farach-Colton 2002).
     """
     total = np.zeros(size)
