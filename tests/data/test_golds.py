@@ -169,7 +169,7 @@ ANSWERS_ALL_THE_SAME = [
 
 @pytest.mark.parametrize(("field", "gold", "form"), FIELDS)
 def test_an_answer_field_is_read_alike_on_every_path(field, gold, form, tmp_path):
-    """By the reader, from a published set's file, and from somebody's own file; `grade` finds its answer right."""
+    """By the reader, from a published set's file, and from somebody's own file."""
     assert golds.read(field, "math") == golds.Gold(gold, form)
     assert golds.read(gold, "math").text == gold, "reading it again changes nothing"
     row = {"problem": "p", "answer": field}
@@ -183,9 +183,17 @@ def test_an_answer_field_is_read_alike_on_every_path(field, gold, form, tmp_path
         assert [problem.gold for problem in problems] == [gold] and tally.forms == {form: 1}
     own = lines(tmp_path / "own.jsonl", [{"prompt": "p", "answer": field}])
     assert [(line.problem.gold, line.form) for line in local.lines(own, "math")] == [(gold, form)]
-    answer = {"id": 1, "completion": f"so \\boxed{{{gold}}}", "gold": field}
-    done = CliRunner().invoke(app, ["grade", "--verifier", "math"], input=json.dumps(answer))
-    assert json.loads(done.stdout)["correct"], done.output
+
+
+def test_grade_finds_the_answer_of_every_published_field_right():
+    rows = [
+        {"id": i, "completion": f"so \\boxed{{{gold}}}", "gold": field} for i, (field, gold, _) in enumerate(FIELDS)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    done = CliRunner().invoke(app, ["grade", "--verifier", "math"], input=text)
+    assert not done.stderr and [json.loads(line)["correct"] for line in done.stdout.splitlines()] == [True] * len(
+        FIELDS
+    )
 
 
 @pytest.mark.parametrize(("reason", "field"), [(reason, field) for reason, fields in NONE.items() for field in fields])
