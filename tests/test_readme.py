@@ -346,7 +346,8 @@ def run(command: str, copy: Copy) -> None:
     written = re.search(r"> *(\S+)$", command)
     assert (copy.folder / written[1]).stat().st_size if written else said or "--unlock" in command, command
     if "rlvr grade" in command:
-        assert '"status": "correct"' in said and '"invalid"' not in said
+        good = "both right 1" if "--compare" in command else '"status": "correct"'
+        assert good in said and '"invalid"' not in said
     for target in QUICK & set(command.split()):
         assert (copy.folder / target).exists() or (copy.folder / "results" / target / "ledger.md").exists(), said
 

@@ -87,4 +87,6 @@ def shown(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
         text = "lists nested too deep"
+    except TypeError:  # bytes, for example, which parquet holds and JSON does not
+        text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -232,7 +232,7 @@ def test_golds_are_put_to_their_own_verifier_and_counted_on_the_card(here):
     assert done.exit_code == 0, done.stderr
     made = read_json(here / "data" / "math-500" / "card.json")
     assert made["golds"] == {"verifier": "math", "different": 4, "asked": 4, "correct": 3, "text": 1}
-    assert made["left_out"] == {"gold that the verifier math cannot read": 1}
+    assert made["left_out"] == {"answer not found": 1}
     said = (here / "data" / "math-500" / "card.md").read_text()
     assert "- Golds put to the verifier `math`, each against itself: 4 of 4; correct 3, text 1" in said.splitlines()
 

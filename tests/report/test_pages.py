@@ -222,6 +222,16 @@ def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
     assert "at 3<small>It holds in this reading: for 2.</small>" in section and "Other." not in section
 
 
+def test_a_papers_page_has_its_completions_under_another_verifier_once_asked_for(by_hand):
+    assert "Under another verifier" not in Page(page_layout("p", ["p"]), by_hand).render()
+    path = by_hand / "papers" / "laptop" / "p" / "other_verifier.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("Both.\n\n| policy | gold |\n| --- | --- |\n| `base` | `x \\| <b> $5$` |\n")
+    section = Page(page_layout("p", ["p"]), by_hand).render().partition('id="under-another-verifier')[2]
+    assert "<p>Both.</p>" in section and "<code>x | &lt;b&gt; $5$</code>" in section
+    assert "Under another verifier" not in Page(page_layout("index"), by_hand).render()
+
+
 def test_a_papers_page_has_its_criteria(by_hand):
     assert "mechanism" not in Page(page_layout("p", ["p"]), by_hand).render()
     row = {"scale": "laptop", "paper": "p", "short": "P", "kind": "criterion", "criterion": "acts", "arm": "a"}

@@ -29,8 +29,8 @@ def beside(page):
     shown = optional_inputs.overview(PLAN, PATHS, own) if page == "index" else []
     paper = "" if page == "index" else page
     theory = optional_inputs.ledger(PATHS, paper=paper)
-    known = optional_inputs.controls(PATHS)
-    return [shown, optional_inputs.claims(PATHS, own, paper=paper), *filter(None, [theory, known])]
+    known, judged = optional_inputs.controls(PATHS), optional_inputs.other_verifier(PATHS, paper=paper)
+    return [shown, optional_inputs.claims(PATHS, own, paper=paper), *filter(None, [theory, known, judged])]
 
 
 def scales_with_pages():

@@ -1,5 +1,12 @@
 # Scoring: grade -> score. Grading again samples nothing; scoring again grades nothing.
-from rlvr.scoring import votes
+from rlvr.scoring import other_verifier, votes
+
+
+@cache
+def compared_by(paper):
+    """A paper's evaluations that another verifier can judge too, and the files that this needs."""
+    layout = other_verifier.of_paper(PLAN, paper)
+    return layout, other_verifier.inputs(layout, PATHS.results)
 
 
 rule grade:
@@ -78,3 +85,23 @@ rule diversity:
         "python -m rlvr.scoring.diversity --policy {wildcards.policy:q} --evaluation {wildcards.evaluation:q} "
         "--completions {input.completions:q} --grades {input.grades:q} --problems {input.problems:q} "
         "--embedding {params.embedding:q} --common {params.common} --out {output:q} > {log:q} 2>&1"
+
+
+rule other_verifier:
+    # By name alone, `snakemake other_verifier_<paper>`: the paper's page then shows it.
+    input:
+        lambda w: compared_by(w.paper)[1],
+    output:
+        PATHS.other_verifier("{paper}"),
+    log:
+        f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/other_verifier.log",
+    threads: PLAN.execution.judges
+    resources:
+        **cluster("grade"),
+    params:
+        spec=lambda w: spec_file(compared_by(w.paper)[0]),
+        versions=lambda w: other_verifier.versions(compared_by(w.paper)[0]),
+        results=lambda w, output: Path(output[0]).parents[3],
+    shell:
+        "python -m rlvr.scoring.other_verifier --spec {params.spec:q} --results {params.results:q} "
+        "--workers {threads} --out {output[0]:q} > {log:q} 2>&1"

@@ -33,6 +33,13 @@ for paper in PLAN.papers:
             [path for name in companions(PLAN.papers[paper]) for path in PATHS.item(PLAN, paper, name)],
         localrule: True
 
+    rule:
+        name:
+            f"other_verifier_{paper}"
+        input:
+            PATHS.other_verifier(paper),
+        localrule: True
+
 
 rule all_papers:
     # The papers' comparisons, a verdict on each claim, and the overview of all.

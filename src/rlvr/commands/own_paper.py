@@ -210,8 +210,8 @@ def problems_of(path: Path, verifier: str) -> tuple[dict[str, Any], int]:
     from rlvr.data import golds, local
     from rlvr.files import sha256
 
-    problems = local.numbered(path, verifier)
-    check = golds.check([(str(number), problem.gold) for number, problem in problems], verifier)
+    problems = local.lines(path, verifier)
+    check = golds.check([(str(line.number), line.problem.gold) for line in problems], verifier)
     if check.failed:
         (fail if check.hopeless else say)(f"{path}: {check}")
     entry = {"task": "local", "path": str(path.resolve()), "sha256": sha256(path), "verifier": verifier}

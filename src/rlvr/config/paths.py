@@ -108,6 +108,10 @@ class Paths:
     def overlap(self, paper: str) -> str:
         return f"{self.papers}/{paper}/overlap.json"
 
+    def other_verifier(self, paper: str) -> list[str]:
+        """A paper's completions under another verifier; there where it was asked for."""
+        return [f"{self.papers}/{paper}/other_verifier.{suffix}" for suffix in ("md", "csv")]
+
     def page(self, page: str) -> str:
         """A page of the report: `index` for the overview, or a paper."""
         return f"{self.results}/report/{self.scale}/{page}.html"

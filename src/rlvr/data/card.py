@@ -1,5 +1,6 @@
 """A data card: a set's origin, contents and dropped rows, as JSON and as Markdown."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str
         "repeated": tally.repeated,
         "contradicting": tally.contradicting,
         "tests_dropped": dict(tally.tests_dropped),
+        "forms": dict(tally.forms),
         "problems": tally.problems,
         "demonstrations": tally.demonstrations,
         "expected": spec.problems,
@@ -68,8 +70,10 @@ def of_published(spec: Published, source: SourceFiles, tally: Tally) -> dict[str
     }
 
 
-def of_local(spec: LocalData, problems: int) -> dict[str, Any]:
-    return _common(spec, licence_of(spec)) | {"problems": problems, "file": {"sha256": spec.sha256}}
+def of_local(spec: LocalData, problems: int, forms: Mapping[str, int]) -> dict[str, Any]:
+    """The card of a file of one's own. `forms`: its problems, by the form of their answer field (rlvr.data.golds)."""
+    counts = {"problems": problems, "forms": dict(forms)}
+    return _common(spec, licence_of(spec)) | counts | {"file": {"sha256": spec.sha256}}
 
 
 def of_mixture(spec: Mixture, shares: dict[str, int], demonstrations: int) -> dict[str, Any]:
@@ -111,6 +115,9 @@ def markdown(card: dict[str, Any]) -> str:
     if "source" in card:
         lines += _origin(card) + _rows(card)
     lines += [f"- Of {name}: {count}" for name, count in card.get("shares", {}).items()]
+    if card.get("forms"):
+        counts = ", ".join(f"{form} {count:,}" for form, count in sorted(card["forms"].items()))
+        lines.append(f"- Answer fields, by what they hold: {counts}")
     if card.get("golds"):
         lines.append(_golds(**card["golds"]))
     if card.get("demonstrations"):

@@ -4,9 +4,10 @@ Other keys are ignored. A mistake is an error that names file, line and key: not
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,19 +22,32 @@ from rlvr.suggest import missing, shown
 FIELDS = ("prompt", "answer", "id", "level")
 
 
+class Line(NamedTuple):
+    """A problem, its line in the file, and the form of its answer field (rlvr.data.golds)."""
+
+    number: int
+    problem: Problem
+    form: str
+
+
+class _NoAnswer(DataError):
+    """A line whose answer field says that there is no answer."""
+
+
 def read(path: Path, verifier: str) -> list[Problem]:
     """The problems of a file, in its order; ids are those of the file, else line numbers. Raises DataError."""
-    return [problem for _, problem in numbered(path, verifier)]
+    return [line.problem for line in lines(path, verifier)]
 
 
-def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
+def lines(path: Path, verifier: str) -> list[Line]:
     """The problems of a file with their lines.
 
     Raises DataError for a line that is no problem, for a repeated prompt or id, and for an answer that the verifier
-    cannot read or that says that there is none.
+    cannot read or that says that there is none; of these it names the first and counts all.
     """
-    problems: list[tuple[int, Problem]] = []
-    lines: dict[tuple[str, str], int] = {}  # (key, value) -> its line
+    problems: list[Line] = []
+    without: list[_NoAnswer] = []
+    first_lines: dict[tuple[str, str], int] = {}  # (key, value) -> its line
     check_gold = verifiers.kind(verifier).check_gold
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -45,24 +59,28 @@ def numbered(path: Path, verifier: str) -> list[tuple[int, Problem]]:
         if not line.strip():
             continue
         place = f"{path}, line {number}"
-        problem = _problem(line, place, number, verifier)
+        try:
+            problem, form = _problem(line, place, number, verifier)
+        except _NoAnswer as error:
+            without.append(error)
+            continue
         for key, value in (("prompt", problem.prompt), ("id", problem.id)):
-            first = lines.setdefault((key, value), number)
+            first = first_lines.setdefault((key, value), number)
             if first != number:
                 raise DataError(f"{place}: {key}: the same as in line {first}")
         try:
             check_gold(problem.gold)
         except verifiers.VerifierError as error:
             raise DataError(f"{place}: answer: the verifier {verifier} cannot read it: {error}") from error
-        if golds.no_answer(problem.gold, verifier):
-            raise DataError(f"{place}: answer: {shown(problem.gold)} says that there is no answer; leave the line out")
-        problems.append((number, problem))
+        problems.append(Line(number, problem, form))
+    if without:
+        raise DataError(str(without[0]) + (f" ({len(without):,} lines have none)" if len(without) > 1 else ""))
     if not problems:
         raise DataError(f'{path}: no problems; expected lines like {{"prompt": "What is 2 + 3?", "answer": "5"}}')
     return problems
 
 
-def _problem(line: str, place: str, number: int, verifier: str) -> Problem:
+def _problem(line: str, place: str, number: int, verifier: str) -> tuple[Problem, str]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -73,39 +91,47 @@ def _problem(line: str, place: str, number: int, verifier: str) -> Problem:
     for key in ("prompt", "answer"):
         if not values.get(key):
             raise DataError(f"{place}: {key}: {'is empty' if key in row else missing(key, row, FIELDS)}")
-    identity, gold = values.get("id") or str(number), golds.answer_of(values["answer"], verifier)
-    return Problem(identity, values["prompt"], gold, values.get("level") or "all")
+    try:
+        gold = golds.read(row["answer"], verifier)
+    except golds.NoAnswer as error:
+        said = f"{shown(values['answer'])} is no answer ({error}); leave the line out"
+        raise _NoAnswer(f"{place}: answer: {said}") from error
+    problem = Problem(values.get("id") or str(number), values["prompt"], gold.text, values.get("level") or "all")
+    return problem, gold.form
 
 
 def _text(value: Any, place: str, key: str) -> str:
-    """A text, the digits of a number, or the JSON of an object, such as unit tests."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, dict)):
+    """A text, the digits of a number, or of an answer the JSON of a list or of an object, such as unit tests."""
+    if key != "answer" and (isinstance(value, bool) or not isinstance(value, (str, int, float))):
         raise DataError(f"{place}: {key}: must be a text or a number (got {shown(value)})")
-    if isinstance(value, dict) and key != "answer":
-        raise DataError(f"{place}: {key}: must be a text or a number (got an object)")
-    text = (value if isinstance(value, str) else json.dumps(value)).strip()
     try:
+        text = golds.text_of(value)
         text.encode()
+    except TypeError as error:
+        raise DataError(f"{place}: {key}: {error}") from error
     except UnicodeEncodeError as error:
         raise DataError(f"{place}: {key}: holds half of a surrogate pair") from error
     return text
 
 
-def taken(problems: Sequence[Problem], spec: LocalData) -> list[Problem]:
+def taken(problems: Sequence[Line], spec: LocalData) -> list[Line]:
     """The problems of an entry, in its order."""
     order = range(len(problems)) if spec.seed is None else np.random.default_rng(spec.seed).permutation(len(problems))
     return [problems[i] for i in order][spec.skip : spec.skip + spec.problems]
 
 
-def write(spec: LocalData, out: Path) -> int:
-    """Writes problems.jsonl and returns how many there are. Raises DataError if the file is another than planned."""
+def write(spec: LocalData, out: Path) -> Counter[str]:
+    """Writes problems.jsonl and returns the number of its problems by the form of their answer field.
+
+    Raises DataError if the file is another than planned.
+    """
     path = Path(spec.path)
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if sha256(path) != spec.sha256:
         raise DataError(f"{path}: changed since this run was planned; give the same command again, for a new run")
-    problems = taken(read(path, spec.verifier), spec)
-    if len(problems) < spec.problems:
+    part = taken(lines(path, spec.verifier), spec)
+    if len(part) < spec.problems:
         raise DataError(f"{path}: too few problems to skip {spec.skip} and take {spec.problems}")
-    publish_lines(out / "problems.jsonl", map(row_of, problems))
-    return len(problems)
+    publish_lines(out / "problems.jsonl", (row_of(line.problem) for line in part))
+    return Counter(line.form for line in part)

@@ -45,7 +45,8 @@ def _content(data: AnyData, out: Path, files: list[Path] | None = None, any_coun
     if isinstance(data, Synthetic):
         return _generate(data, out)
     if isinstance(data, LocalData):
-        return card.of_local(data, local.write(data, out))
+        forms = local.write(data, out)
+        return card.of_local(data, forms.total(), forms)
     if isinstance(data, Mixture):
         return _mix(data, out, any_count)
     source = sources.find(data, LOCAL, files)

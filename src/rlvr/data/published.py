@@ -31,7 +31,7 @@ UNFIT = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, Recur
 class Tally:
     """Counts of a set's rows. `contradicting`: repeated questions with another answer than the first.
 
-    `examples`: the first rows that were left out, by reason.
+    `examples`: the first rows that were left out, by reason. `forms`: the problems, by the form of their answer field.
     """
 
     rows: int = 0
@@ -42,6 +42,7 @@ class Tally:
     problems: int = 0
     demonstrations: int = 0
     tests_dropped: Counter[str] = field(default_factory=Counter)
+    forms: Counter[str] = field(default_factory=Counter)
 
     def leave_out(self, reason: str, place: str) -> None:
         self.left_out[reason] += 1
@@ -149,6 +150,7 @@ def _distinct(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tal
             continue
         answers[key] = answer
         tally.tests_dropped.update(draft.dropped)
+        tally.forms.update([draft.form] if draft.form else [])
         name = f"{spec.name}-{tally.problems}"
         tally.problems += 1
         yield Problem(name, draft.prompt, draft.gold, draft.level, _images(name, draft.pictures), draft.cluster), draft
@@ -173,14 +175,15 @@ def _drafts(spec: Published, paths: tuple[Path, ...], folder: Path, tally: Tally
                     draft = replace(draft, pictures=(*draft.pictures, *found), archived=())
                 for text in (draft.prompt, draft.gold, draft.level, draft.cluster, draft.response or ""):
                     text.encode()  # no file holds half of a surrogate pair, which JSON can hold
-                if reason := golds.no_answer(draft.gold, spec.verifier, published=True):
-                    raise LeftOut(reason)
+                if draft.gold:  # a set of demonstrations has none
+                    gold = golds.read(draft.gold, spec.verifier, published=True)
+                    draft = replace(draft, gold=gold.text, form=draft.form or gold.form)
                 if draft.gold and spec.thinks:
                     assert verifier.after_think, "the schema refuses `thinks` with a verifier that looks for none"
                     draft = replace(draft, gold=verifier.after_think(draft.gold))
-                if draft.gold:  # a set of demonstrations has none
+                if draft.gold:
                     verifier.check_gold(draft.gold)
-            except LeftOut as reason:
+            except (LeftOut, golds.NoAnswer) as reason:
                 tally.leave_out(str(reason), place)
             except verifiers.VerifierError:
                 tally.leave_out(f"gold that the verifier {spec.verifier} cannot read", place)

@@ -90,12 +90,18 @@ class Page:
             "mechanism": self._mechanism(paper["name"]),
             "overlap": self._overlap(paper["name"]) if paper["sets"] else "",
             "theory": self._theory(paper["short"]),
+            "other_verifier": self._other_verifier(paper["name"]),
         }
 
     def _mechanism(self, paper: str) -> str:
         """The judged criteria of a paper at this scale; none on the overview, nor before they were judged."""
         path = Path(self.paths.mechanisms(paper))
         return "" if self.overview or not path.is_file() else mechanism_table.section(pd.read_csv(path))
+
+    def _other_verifier(self, paper: str) -> str:
+        """A paper's completions under another verifier; none on the overview, nor before it was asked for."""
+        path = Path(self.paths.other_verifier(paper)[0])
+        return "" if self.overview or not path.is_file() else path.read_text(encoding="utf-8")
 
     def _theory(self, short: str) -> dict[str, Any]:
         """The ledger's findings on a paper; none on the overview, nor before the ledger was made."""

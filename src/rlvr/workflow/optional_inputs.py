@@ -34,6 +34,12 @@ def ledger(paths: Paths, *, paper: str = "") -> dict[str, str]:
     return {path: sha256(path)} if paper and Path(path).is_file() else {}
 
 
+def other_verifier(paths: Paths, *, paper: str = "") -> dict[str, str]:
+    """A paper's completions under another verifier, with its checksum, where the paper's page shows it."""
+    path = paths.other_verifier(paper)[0]
+    return {path: sha256(path)} if paper and Path(path).is_file() else {}
+
+
 def overview(plan: Plan, paths: Paths, inputs: list[str]) -> list[str]:
     """The existing manifests of every paper's runs, scores of its evaluations, its page, and pages of leagues."""
     candidates: dict[str, None] = dict.fromkeys(paths.page(name) for name in by_name(plan))

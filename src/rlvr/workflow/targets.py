@@ -85,6 +85,7 @@ def files(plan: Plan, paths: Paths) -> list[str]:
             paths_of_plan += paths.item(plan, paper, name)
             paths_of_plan += [paths.statistics(paper, name)] if needs(plan, paper, name).evaluations else []
         paths_of_plan += [paths.arm(paper, arm) for arm in paper_plan.arms]
+        paths_of_plan += paths.other_verifier(paper)
         paths_of_plan += paths.claims(paper) if paper_plan.paper.claims else []
         paths_of_plan += [paths.mechanisms(paper)] if paper_plan.paper.mechanism else []
         paths_of_plan += [paths.controls(paper)] if paper_plan.paper.controls else []

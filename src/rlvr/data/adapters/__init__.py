@@ -17,6 +17,8 @@ __all__ = ["Draft", "LeftOut", "Row", "UntrustedFile"]
 class Draft:
     """A problem before it has an id. `response` is a demonstration; `dropped` counts dropped tests by reason.
 
+    `gold` may be as published, such as a worked solution: `rlvr.data.published` reads the answer in it. `form` is the
+    form of the published field (rlvr.data.golds), if the adapter has read it.
     `pictures` are contents; `archived` names further ones in the set's archive.
     """
 
@@ -27,6 +29,7 @@ class Draft:
     pictures: tuple[bytes, ...] = ()
     archived: tuple[str, ...] = ()
     response: str | None = None
+    form: str = ""
     dropped: Mapping[str, int] = field(default_factory=dict)
 
 

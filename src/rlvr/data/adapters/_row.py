@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from rlvr.data.golds import text_of
+
 KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -48,12 +50,25 @@ class Row:
 
     def answer(self, name: str, reason: str) -> str:
         """A text, or the digits of a number: 27, 27.0 and "27" are published for the same answer."""
+        if isinstance(self.values.get(name), (list, dict)):
+            return self.text(name, reason)
+        return self.gold(name, reason)
+
+    def gold(self, name: str = "gold", reason: str = "no answer") -> str:
+        """A published answer: a text, a number, or a list of them (rlvr.data.golds). Raises LeftOut if it is missing.
+
+        It stays as published: what follows reads the answer in it.
+        """
         value = self.values.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            if not math.isfinite(value):
-                raise LeftOut(reason)
-            return str(int(value)) if value == int(value) else str(value)
-        return self.text(name, reason)
+        if isinstance(value, dict):
+            raise WrongType(f"`{self.published(name)}` must be a text, and is {kind(value)}")
+        try:
+            text = text_of(value)
+        except TypeError as error:
+            raise WrongType(f"`{self.published(name)}` {error}") from error
+        if not text:
+            raise LeftOut(reason)
+        return text
 
     def label(self, name: str, default: str = "all") -> str:
         """A short text or a number that a set sorts its problems by, or the default if it is missing."""

@@ -6,7 +6,7 @@ Solutions box with \boxed{...}, sometimes \fbox{...}, and some short answers wit
 from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
-from rlvr.data.golds import boxed
+from rlvr.data.golds import BOXED, boxed
 
 FIELDS = {"prompt": "problem", "gold": "solution", "level": "level"}
 
@@ -16,7 +16,7 @@ def adapt(row: Row, spec: Published) -> Draft:
     if not gold:
         raise LeftOut("solution boxes nothing")
     level = row.label("level").removeprefix("Level ")  # as in MATH-500
-    return Draft(row.text("prompt", "no question"), gold, level)
+    return Draft(row.text("prompt", "no question"), gold, level, form=BOXED)
 
 
 ADAPTER = AdapterKind(adapt, FIELDS, optional={"level"})

@@ -14,7 +14,7 @@ def adapt(row: Row, spec: Published) -> Draft:
     if not messages:
         raise LeftOut("no question")
     question = Row({"last": messages[-1]}, {"last": row.published("prompt")}).mapping("last")
-    gold = row.mapping("gold").answer("ground_truth", "no answer")
+    gold = row.mapping("gold").gold("ground_truth")
     return Draft(unwrapped(question.text("content", "no question")), gold)
 
 

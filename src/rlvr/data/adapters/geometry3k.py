@@ -12,7 +12,7 @@ def adapt(row: Row, spec: Published) -> Draft:
     pictures = tuple(content(value) for value in row.listed("pictures"))
     if not pictures:
         raise LeftOut("no picture")
-    return Draft(row.text("prompt", "no question"), row.answer("gold", "no answer"), pictures=pictures)
+    return Draft(row.text("prompt", "no question"), row.gold(), pictures=pictures)
 
 
 ADAPTER = AdapterKind(adapt, FIELDS)

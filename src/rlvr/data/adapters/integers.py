@@ -9,7 +9,7 @@ import re
 from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
-from rlvr.verifiers import last_boxed
+from rlvr.data.golds import answer_of
 
 FIELDS = {"prompt": "problem", "gold": "answer", "solution": "solution"}
 
@@ -21,7 +21,7 @@ def adapt(row: Row, spec: Published) -> Draft:
 
 def integer(text: str) -> str:
     """The integer that a text writes, without leading zeros."""
-    bare = (last_boxed(text) or text).strip("$ ")
+    bare = answer_of(text).strip("$ ")
     match = re.fullmatch(r"([-+]?)0*(\d+)(?:\.0*)?(?:\s*(?:\^\s*\{?\s*\\circ\s*\}?|°))?", bare)
     if match is None:
         raise LeftOut("answer is no integer")

@@ -18,7 +18,7 @@ IN_THE_PICTURE = "The question stands in the picture."  # ours: the version "Vis
 def adapt(row: Row, spec: Published) -> Draft:
     return Draft(
         row.maybe_text("prompt", IN_THE_PICTURE),
-        row.answer("gold", "no answer"),
+        row.gold(),
         row.text("level", "no version"),
         f"{spec.name}-problem-{row.answer('cluster', 'no problem index')}",
         (content(row.values["pictures"]),),

@@ -14,7 +14,7 @@ def adapt(row: Row, spec: Published) -> Draft:
     # Options that are only letters are in the picture.
     prompt = with_options(question, options) if options and options != list("ABCDE")[: len(options)] else question
     level = row.label("level")
-    return Draft(prompt, row.answer("gold", "no answer"), level, pictures=(content(row.values["pictures"]),))
+    return Draft(prompt, row.gold(), level, pictures=(content(row.values["pictures"]),))
 
 
 ADAPTER = AdapterKind(adapt, FIELDS, optional={"level"})

@@ -3,7 +3,6 @@
 from rlvr.config.registries import AdapterKind
 from rlvr.config.schema.models_and_data import Published
 from rlvr.data.adapters import Draft, LeftOut, Row
-from rlvr.data.golds import no_answer
 
 FIELDS = {
     "prompt": "problem",
@@ -15,10 +14,9 @@ FIELDS = {
 
 
 def adapt(row: Row, spec: Published) -> Draft:
-    gold = row.answer("gold", "no answer")
-    reason = "proof" if row.maybe_text("kind") == "proof" else no_answer(gold, spec.verifier)
-    if reason:
-        raise LeftOut(reason)
+    gold = row.gold()
+    if row.maybe_text("kind") == "proof":
+        raise LeftOut("proof")
     if row.maybe_text("problem_valid") != "Yes":
         raise LeftOut("problem marked invalid")
     if row.maybe_text("solution_valid") != "Yes":

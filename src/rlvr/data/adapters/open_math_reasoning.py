@@ -23,7 +23,7 @@ def adapt(row: Row, spec: Published) -> Draft:
     kind = row.maybe_text("kind")
     if kind != "has_answer_extracted":
         raise LeftOut(OTHER_KINDS.get(kind, "no known kind"))
-    gold, response = row.answer("gold", "no answer"), row.text("response", "no response")
+    gold, response = row.gold(), row.text("response", "no response")
     return Draft(row.text("prompt", "no question"), gold, response=response)
 
 
