@@ -133,10 +133,14 @@ rehearse-gpu: install ## pack verl, vLLM and small runs for a GPU machine withou
 	  $(VENV)-cluster/bin/python benchmarks/rehearsal/rehearse.py --kit build/gpu/kit
 	else
 	  $(BIN)/python benchmarks/rehearsal/build.py build/gpu
+	  if test -e $(VENV)-verl/.verl; then # of make test-verl: what a CPU can show is tried first
+	    OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rehearsal/rehearse.py --cpu --python $(VENV)-verl/bin/python \
+	      --out build/gpu/cpu --work build/gpu/work --seconds 5400 --slower 5 --blocks unpack,kill,sft,memory
+	  fi
 	  $(BIN)/python benchmarks/rehearsal/rehearse.py --plan
 	  echo "Carry this checkout and build/gpu/{site.tar.xz.*,kit.tar.xz,SHA256SUMS} to the GPU machine, and there, with its torch 2.11 and Python 3.12:"
 	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks env"
-	  echo "  python3 benchmarks/rehearsal/rehearse.py --site build/gpu --blocks unpack,imports,vllm,kill,sft,memory"
+	  echo "  python3 benchmarks/rehearsal/rehearse.py --site build/gpu --blocks unpack,imports,kill,sft,vllm,memory"
 	  echo "  python3 benchmarks/rehearsal/rehearse.py --blocks rl,two"
 	fi
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -77,10 +78,11 @@ def test_a_failed_block_is_reported_and_the_next_one_starts(tmp_path):
     done = subprocess.run([*command, "--blocks", "sft,memory"], capture_output=True, text=True)
     lines = (out / "figures.txt").read_text().splitlines()
     assert "2 of 2 blocks failed" in done.stderr and (out / "logs.tar.gz").exists()
-    assert [re.match(r"(\w+): failed, [\d.]+ s, .", line)[1] for line in lines if ": failed" in line] == [
-        "sft",
-        "memory",
-    ]
+    failed = [re.match(r"(\w+): failed, [\d.]+ s, .", line)[1] for line in lines if ": failed" in line]
+    assert failed == ["sft", "memory"]
+    cells = [[cell.strip() for cell in row.split("|")] for row in (out / "figures.md").read_text().splitlines()]
+    assert [row[1:3] for row in cells] == [["SFT by verl", "at most 140 s"], [cells[1][1], "at most 40 s"]]
+    assert all(len(row) == 5 and row[3].startswith("**failed** after ") for row in cells)
 
 
 # ---- chunks ----
@@ -173,10 +175,24 @@ def test_the_runs_fit_the_schema_and_draw_no_batch_without_end(scale, load):
     """Random weights solve nothing: dynamic sampling would draw for ever."""
     specs = load("kit").specifications(scale)
     run = RunSpec.model_validate_json(json.dumps(specs["run"]))
-    assert run.rl.backend == "verl" and not run.rollout.dynamic_sampling and run.rl.steps == 3
+    assert run.rl.backend == "verl" and not run.rollout.dynamic_sampling and run.rl.steps == 2
     assert PolicySpec.model_validate_json(json.dumps(specs["base"])) == run.base and run.base.sft.backend == "verl"
     assert EvaluationSpec.model_validate_json(json.dumps(specs["evaluation"])).sampling.engine == "vllm"
     assert Execution.model_validate_json(json.dumps(specs["execution"])).attention == "sdpa"
+
+
+def test_the_coin_replaces_the_verdict_of_the_rewards_as_they_are():
+    """verl is not here: what a class overrides, and the names that it changes, are read from both files."""
+    methods = {}
+    for path in ("src/rlvr/training/backends/verl/reward.py", "benchmarks/rehearsal/modules/rehearsal_coin.py"):
+        classes = [node for node in ast.parse((ROOT / path).read_text()).body if isinstance(node, ast.ClassDef)]
+        methods[classes[-1].name] = {one.name: one for one in classes[-1].body if isinstance(one, ast.FunctionDef)}
+    for name, method in methods["Coin"].items():
+        own, overridden = method.args, methods["Verified"][name].args
+        assert [arg.arg for arg in own.args] == [arg.arg for arg in overridden.args][: len(own.args)]
+        assert own.vararg or len(own.args) == len(overridden.args)
+    names = {"reward_score", "reward_extra_info", "acc", "status"}
+    assert all(f'"{name}"' in (ROOT / "src/rlvr/training/backends/verl/reward.py").read_text() for name in names)
 
 
 def test_a_change_of_no_key_is_refused(load):

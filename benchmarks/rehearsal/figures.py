@@ -16,6 +16,13 @@ def line_of(block: str, ok: bool | None, seconds: float, figures: str) -> str:
     return f"{block}: {'skipped' if ok is None else 'ok' if ok else 'failed'}, {seconds:.1f} s, {figures}"
 
 
+def row_of(about: str, limit: float, ok: bool | None, seconds: float, figures: str) -> str:
+    """The first line of it as a row of docs/benchmarks.md: figure, goal, measured."""
+    how = "not reached" if ok is None else f"{seconds:.0f} s" if ok else f"**failed** after {seconds:.0f} s"
+    said = figures.split("\n")[0].replace("|", ";")
+    return f"| {about} | at most {limit:.0f} s | {how}; {said} |"
+
+
 def ended(code: int | None) -> str:
     """How a command ended, by its exit code; None: at its limit of time."""
     return "killed at the limit of time" if code is None else f"exit code {code}"

@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAPER, ESTIMATOR = "ace", "ace"
 CHANGES = {  # by scale: specification -> key -> value
     "rehearsal": {
-        "run.rl.steps": 3,
+        "run.rl.steps": 2,
         "run.rl.prompts_per_step": 16,
         "run.rl.prompts_per_minibatch": 8,
         "run.rl.learning_rate": 1e-4,  # the weights then move by more than bfloat16's rounding
-        "run.probe.every": 3,
+        "run.probe.every": 2,
         "run.data.problems": 400,
         "base.sft.steps": 10,
         "base.sft_data.problems": 320,
@@ -36,8 +36,8 @@ CHANGES = {  # by scale: specification -> key -> value
     },
     "smoke": {
         "run.rl.backend": "verl",
-        "run.rl.steps": 3,
-        "run.probe.every": 3,
+        "run.rl.steps": 2,
+        "run.probe.every": 2,
         "base.sft.backend": "verl",
         "base.sft.steps": 10,
         "base.sft.each_seed": None,

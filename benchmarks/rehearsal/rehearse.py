@@ -5,8 +5,9 @@
 
 FOLDER_OF_CHUNKS has what build.py made. Each block runs the modules that the workflow's rules call, with a limit of
 time of its own; when one fails, the end of its log is printed and the next one starts. DIR gets figures.txt, one line
-per block, a log per block while it runs, and logs.tar.gz. A second call continues in the same --work folder: what is
-unpacked and trained there is used again. `--cpu` runs the script itself where there is no GPU, at smoke scale.
+per block, figures.md, the same as rows for docs/benchmarks.md, a log per block while it runs, and logs.tar.gz. A second
+call continues in the same --work folder: what is unpacked and trained there is used again. `--cpu` runs the script
+itself where there is no GPU, at smoke scale.
 
 This file and those beside it need only Python: they start before anything is unpacked.
 """
@@ -28,7 +29,7 @@ from typing import Any
 from blocks import BLOCKS, options, print_plan
 from chunks import Failed, unpack
 from commands import CAREFUL_BACKEND, HERE, MODULES, ROOT, SECOND_ATTEMPT, Stages, pair
-from figures import by_verl, end_of, ended, errors_of, line_of, of_run, rows, said, short
+from figures import by_verl, end_of, ended, errors_of, line_of, of_run, row_of, rows, said, short
 from machine import LOOK, STUB
 from processes import RayLogs, adopt_orphans, descendants, end_all, kill, reap, run, start, wait
 
@@ -237,7 +238,7 @@ class Rehearsal(Stages):
             block, began = BLOCKS[name], time.monotonic()
             rest = self.ends - began
             if rest < min(20, block.planned):
-                self.say(line_of(name, None, 0, f"{rest:.0f} s are left of all"))
+                self.say(name, None, 0, f"{rest:.0f} s are left of all")
                 continue
             self.limit = began + min(block.limit * self.options.slower, rest)
             ok = True
@@ -257,7 +258,7 @@ class Rehearsal(Stages):
                 figures += f"; GPU memory at most {peak} MiB"
             if left:
                 figures += f"; {left} processes had to be killed"
-            self.say(line_of(name, ok, time.monotonic() - began, figures))
+            self.say(name, ok, time.monotonic() - began, figures)
             if not ok:
                 failed += 1
                 print(
@@ -272,10 +273,14 @@ class Rehearsal(Stages):
         path = self.work / "peaks.json"
         return json.loads(path.read_text()) if path.exists() else {}
 
-    def say(self, line: str) -> None:
+    def say(self, name: str, ok: bool | None, seconds: float, figures: str) -> None:
+        """Print a block's figures, and append them to figures.txt and, as a row of a table, to figures.md."""
+        line, block = line_of(name, ok, seconds, figures), BLOCKS[name]
         print(line, flush=True)
-        with (self.out / "figures.txt").open("a") as file:
-            file.write(line + "\n")
+        row = row_of(block.about, block.limit * self.options.slower, ok, seconds, figures)
+        for kind, text in (("txt", line), ("md", row)):
+            with (self.out / f"figures.{kind}").open("a") as file:
+                file.write(text + "\n")
 
     def pack(self) -> None:
         """Write logs.tar.gz: all logs, each one's end, and the runs' figures."""

@@ -2,7 +2,9 @@
 
 import time
 from dataclasses import replace
+from statistics import median
 
+import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, copied, tiny
@@ -17,6 +19,7 @@ from rlvr.config.order import items_in_order, needs, priorities, ranks
 from rlvr.config.plan import asked_for, core_items, first_items, runs_of
 from rlvr.config.validate import validate
 from rlvr.cost import hardware, summary
+from rlvr.cost.hardware import Measured
 from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
 from rlvr.planning.expansion import make_plan
@@ -81,7 +84,7 @@ def test_every_configured_model_has_a_shape():
 
 
 def throughput(ace, device="h100"):
-    return Throughput(HARDWARE, device, next(iter(ace.models.values())), "bfloat16", 0.75)
+    return Throughput(HARDWARE, device, next(iter(ace.models.values())), "rl.verl", "bfloat16", 0.75)
 
 
 def test_decoding_is_as_fast_as_memory_is_read_or_products_are_made(ace):
@@ -107,7 +110,7 @@ def test_measured_rates_replace_assumed_ones(ace, tmp_path):
     file = tmp_path / "measured.yaml"
     entry = {"model": "Qwen/Qwen2.5-Math-7B", "device": "h100", "update_tokens_per_second": 1000.0, "source": "a test"}
     file.write_text(yaml.safe_dump({"measured": [entry]}))
-    measured = Throughput(hardware.read(ROOT / "config", file), "h100", run.base.model, "bfloat16", 0.75)
+    measured = Throughput(hardware.read(ROOT / "config", file), "h100", run.base.model, "rl.verl", "bfloat16", 0.75)
     drawn = Sampling(sequences=10, prompts=1, prompt=100, response=900, longest=2000)
     assert measured.update_seconds(drawn, 2) == 10 * 1000 / (2 * 1000)
     assert measured.scoring_seconds(drawn, 2) == pytest.approx(10 * 1000 / (2 * 3000))
@@ -236,6 +239,26 @@ def test_the_prediction_for_the_laptop_against_the_measured_time():
     assert work.count("run") == 20
     print(f"makespan {schedule.makespan / 60:.1f} of 5.8 min")
     assert 1 / 2 < schedule.makespan / 60 / 5.8 < 2
+
+
+@pytest.mark.parametrize(("device", "level"), [("cpu-core", "v4"), ("cpu-core-avx2", "v3")])
+def test_the_prediction_for_the_pretrained_model_against_its_recorded_runs(device, level):
+    """A run's plan has its start and its probes, which the recorded seconds of training leave out."""
+    recorded = pd.read_csv(ROOT / "docs/pretrained/runs.csv")
+    recorded = recorded[recorded["device"].str.endswith(level) & (recorded["stage"] == "rl")]["seconds"]
+    plan, costs = make_plan(ROOT, "pretrained", ["ace", "agrae"]), Costs(HARDWARE, device, CLUSTER)
+    planned = [job.seconds for job in work_of(plan, costs).jobs.values() if job.kind == "run"]
+    assert len(recorded) >= 18 and 1.0 < median(planned) / recorded.median() < 1.25
+
+
+def test_a_rate_of_one_job_is_not_that_of_another():
+    (model,) = make_plan(ROOT, "pretrained", ["ace"]).models.values()
+    rates = {job: HARDWARE.measured_on("h200", model, job) for job in ("rl.verl", "rl.in_process", "rl.native")}
+    assert rates["rl.native"] is None and rates["rl.verl"] != rates["rl.in_process"]
+    everywhere = Measured(model=model.name, device="h200", job="rl", update_tokens_per_second=1.0, source="a test")
+    more = HARDWARE.model_copy(update={"measured": [*HARDWARE.measured, everywhere]})
+    assert all(more.measured_on("h200", model, job) == everywhere for job in rates)
+    assert more.measured_on("h200", model, "generate.vllm") != everywhere
 
 
 # ---- a paper of 3,000 runs ----

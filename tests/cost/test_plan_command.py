@@ -142,8 +142,9 @@ def test_mistakes_are_named_in_one_line(arguments, message):
         ("decode_batch:", "decode_batchh:", "hardware.yaml: assumptions.decode_batchh: unknown key; did you mean"),
         ("Qwen/Qwen3-8B-Base:", "Qwen/Qwen3-8B-Bas:", "unknown shape of the model 'Qwen/Qwen3-8B-Base'; did you mean"),
         ("job_start: {value: 2.0", "job_begin: {value: 2.0", "unknown assumption 'job_begin'"),
+        ("job: rl.native", "job: rl.nativ", "did you mean 'rl.native'?"),
         ("bandwidth: 2.039e12", "bandwidth: -1", "devices.a100.bandwidth: Input should be greater than 0"),
-        ("device: cpu-core\n    update", "device: h1000\n    update", "unknown device 'h1000'; did you mean 'h100'"),
+        ("device: cpu-core\n    job", "device: h1000\n    job", "unknown device 'h1000'; did you mean 'h100'"),
     ],
 )
 def test_mistakes_in_the_file_are_named(tmp_path, old, new, message):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from rlvr.config.layers import ConfigError, Layer, look_up, read_yaml
 from rlvr.config.load import read_models, read_prompts
-from rlvr.config.registries import ARCHITECTURES, TASKS
+from rlvr.config.registries import ARCHITECTURES, BACKENDS, ENGINES, TASKS
 from rlvr.config.schema.fields import Name, Positive, Rate, Strict
 from rlvr.config.schema.models_and_data import HubModel, Model, ScratchModel, Vision
 from rlvr.config.validate import validate
@@ -120,14 +120,21 @@ class ModelShape(Strict):
         return 2 * self.layers * self.kv_heads * self.head_dim
 
 
+KINDS = ("rl", "sft", "generate")
+JOBS = (*KINDS, *(f"{kind}.{backend}" for kind in KINDS[:2] for backend in BACKENDS.names()))
+JOBS += tuple(f"generate.{engine}" for engine in ENGINES.names())
+
+
 class Measured(Strict):
     """Measured rates of a model on a device, in tokens/s per device; they replace estimated ones.
 
-    An update is forward and backward over prompt and response; generation counts response tokens.
+    An update is forward and backward over prompt and response; generation counts response tokens. Both count tokens as
+    the plan does, with its assumed lengths. `job` is named as in config/cluster.yaml: `rl` is RL by each backend.
     """
 
     model: str
     device: str
+    job: Literal[JOBS] | None = None  # type: ignore[valid-type]
     update_tokens_per_second: Rate | None = None
     generation_tokens_per_second: Rate | None = None
     source: str
@@ -149,9 +156,10 @@ class Hardware(Strict):
         """The assumptions for a device: its own, else the common ones."""
         return self.assumptions.model_copy(update=self.devices[device].assumptions)
 
-    def measured_on(self, device: str, model: Model) -> Measured | None:
-        """The last entry for a model on a device, or None."""
-        entries = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
+    def measured_on(self, device: str, model: Model, job: str) -> Measured | None:
+        """The last entry for a model's job on a device, such as `rl.verl`, or None."""
+        here = [m for m in self.measured if m.device == device and m.model in (model.name, published(model))]
+        entries = [m for m in here if m.job in (None, job, job.split(".")[0])]
         return entries[-1] if entries else None
 
     def shape(self, model: Model) -> ModelShape:

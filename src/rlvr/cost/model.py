@@ -90,12 +90,12 @@ class Sampling:
 
 
 class Throughput:
-    """The speed of a model on devices of one type, from assumptions or measured rates."""
+    """The speed of a model's job on devices of one type, from assumptions or measured rates."""
 
-    def __init__(self, hardware: Hardware, device: str, model: Model, precision: str, use: float):
+    def __init__(self, hardware: Hardware, device: str, model: Model, job: str, precision: str, use: float):
         self.device, self.assumed = hardware.devices[device], hardware.assumed(device)
         self.shape, self.precision, self.use = hardware.shape(model), precision, use
-        self.measured = hardware.measured_on(device, model)
+        self.measured = hardware.measured_on(device, model, job)
         self.peak = self.device.peak(precision)
         self.weights = self.shape.parameters * WIDTH[precision]
         self.cache = self.shape.cache_values * WIDTH[precision]  # bytes per token
@@ -217,7 +217,8 @@ class Costs:
     def run(self, spec: RunSpec, execution: Execution) -> Estimate:
         """The estimate of an RL run: each step draws, scores (`Passes`) and updates; plus probes and checkpoints."""
         use = execution.gpu_memory_utilization
-        rates = Throughput(self.hardware, self.device, spec.base.model, spec.rl.precision, use)
+        job = f"rl.{spec.rl.backend}"
+        rates = Throughput(self.hardware, self.device, spec.base.model, job, spec.rl.precision, use)
         steps, drawn, gpus = _steps(spec), self._drawn(spec), self.gpus_of("rl", spec.rl.backend, spec.base.model)
         passes = Passes.of(spec, execution, on_gpu=self.on_gpu, padding=self.assumed.padding.value)
         scoring, updating = passes.padding * passes.scored, passes.padding * passes.models
@@ -266,7 +267,8 @@ class Costs:
         embedded = isinstance(spec.sft_data, Synthetic)
         length = (self.assumed.embedded_demonstration_tokens if embedded else self.assumed.demonstration_tokens).value
         precision = "float32"  # training/sft.py
-        rates = Throughput(self.hardware, self.device, spec.model, precision, execution.gpu_memory_utilization)
+        job, use = f"sft.{spec.sft.backend}", execution.gpu_memory_utilization
+        rates = Throughput(self.hardware, self.device, spec.model, job, precision, use)
         count = spec.sft.sequences_per_step
         demonstrations = Sampling(count, count, 0.0, length, math.ceil(length))
         gpus = self.gpus_of("sft", spec.sft.backend, spec.model)
@@ -287,7 +289,8 @@ class Costs:
     def evaluation(self, spec: EvaluationSpec, model: Model, execution: Execution, *, shards: int = 1) -> Estimate:
         """The estimate of one job that samples a policy on a benchmark, without grading, on the fewest devices."""
         sampling = spec.sampling
-        rates = Throughput(self.hardware, self.device, model, sampling.precision, execution.gpu_memory_utilization)
+        job, use = f"generate.{sampling.engine}", execution.gpu_memory_utilization
+        rates = Throughput(self.hardware, self.device, model, job, sampling.precision, use)
         drawn = self._samples(spec, shards)
         gpus = rates.spread(drawn.prompt + drawn.longest)
         seconds = rates.generation_seconds(drawn, gpus) + self.assumed.job_start.value

@@ -6,7 +6,7 @@ from typing import Any
 
 from rlvr.config.load import ConfigError
 from rlvr.config.plan import Plan, core_items
-from rlvr.cost.hardware import Hardware
+from rlvr.cost.hardware import Hardware, published
 from rlvr.cost.jobs import Name, Work, work_of
 from rlvr.cost.model import Costs
 from rlvr.cost.schedule import DoesNotFit, Schedule, longest_chain, simulate
@@ -162,10 +162,18 @@ def notes(plan: Plan, hardware: Hardware, device: str, work: Work) -> list[str]:
             f"{several} runs ask for more than one {unit} (config/cluster.yaml). Weights and moments are sharded over "
             "them, with no time lost to communication."
         )
-    used = [hardware.measured_on(device, model) for model in plan.models.values()]
-    for entry in hardware.measured:
-        what = "Measured rates in place of assumed ones" if entry in used else "Measured rates without use here"
-        texts.append(f"{what}: {entry.model} on {entry.device} ({entry.source})")
+    jobs = {f"rl.{spec.rl.backend}" for spec in plan.runs.values()}
+    jobs |= {f"sft.{spec.sft.backend}" for spec in plan.policies.values() if spec.sft is not None}
+    jobs |= {f"generate.{spec.sampling.engine}" for spec in plan.evaluations.values()}
+    models = plan.models.values()
+    used = [hardware.measured_on(device, model, job) for model in models for job in sorted(jobs)]
+    known = {name for model in models for name in (model.name, published(model))}
+    groups: dict[str, list[str]] = {}
+    for entry in (one for one in hardware.measured if one.model in known):
+        what = "in place of assumed ones" if entry in used else "without use here"
+        job = f", {entry.job}" if entry.job else ""
+        groups.setdefault(what, []).append(f"{entry.model} on {entry.device}{job} ({entry.source})")
+    texts += [f"Measured rates {what}: {'; '.join(entries)}" for what, entries in groups.items()]
     return texts
 
 
