@@ -88,7 +88,7 @@ rule diversity:
 
 
 rule other_verifier:
-    # By name alone, `snakemake other_verifier_<paper>`: the paper's page then shows it.
+    # Only by name, `snakemake other_verifier_<paper>`: the paper's page then shows it.
     input:
         lambda w: compared_by(w.paper)[1],
     output:

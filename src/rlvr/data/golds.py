@@ -170,7 +170,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _bare(answer: str) -> str:
-    """An answer without the dollars around it, of which a list would have several pairs."""
+    """An answer without the dollars around it. A list would have several pairs."""
     inner = answer[1:-1]
     return inner.strip() if answer.startswith("$") and answer.endswith("$") and inner and "$" not in inner else answer
 

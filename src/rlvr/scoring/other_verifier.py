@@ -1,7 +1,7 @@
 """Stage: a paper's stored completions under another verifier: what the choice of verifier does to its scores.
 
-Mathematical answers have two verifiers, `math` and the library alone (`math_verify`). The stored grades are the one's
-verdicts; this stage asks the other, and samples and changes nothing.
+Mathematical answers have two verifiers, `math` and only the library (`math_verify`). The stored grades are the
+verdicts of one; this stage asks the other. It samples and changes nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,7 +48,7 @@ def inputs(layout: dict[str, Any], results: str) -> list[str]:
 
 
 def versions(layout: dict[str, Any]) -> list[str]:
-    """Both verifiers' versions, of which another one makes the comparison again; none without evaluations."""
+    """Both verifiers' versions: another version makes the comparison again. None without evaluations."""
     return [f"{name} {verifiers.kind(name).version}" for name in OTHER] if layout["evaluations"] else []
 
 
