@@ -56,6 +56,10 @@ def _runs(runs: WatchedRuns) -> Iterator[RenderableType]:
         yield _running(at_work)
     else:
         yield Text(f"No RL run is at work in {runs.results}; {len(runs.finished)} are finished.")
+    alarmed = [run for run in at_work if run.alarms]
+    for run in alarmed[:SHOWN]:
+        words = f"{run.name}, {_progress(run)}: {'; '.join(run.alarms.values())}"
+        yield Text.assemble(("ALARM    ", "bold red"), words, overflow="fold")
     for run in groups["silent"][:SHOWN]:
         words = f"{_progress(run)}: no new step for {duration(now - run.progress)}, held by {run.holder}"
         yield Text.assemble(("SILENT   ", "bold red"), f"{run.name}, {words}", overflow="fold")
@@ -63,7 +67,7 @@ def _runs(runs: WatchedRuns) -> Iterator[RenderableType]:
         why = f"; last error: {run.error}" if run.error else ""
         words = f"{_progress(run)}: no process is at work on it, last sign {duration(now - run.progress)} ago{why}"
         yield Text.assemble(("STOPPED  ", "bold yellow"), f"{run.name}, {words}", overflow="fold")
-    hidden = sum(max(0, len(several) - SHOWN) for several in (at_work, groups["silent"], groups["stopped"]))
+    hidden = sum(max(0, len(several) - SHOWN) for several in (at_work, alarmed, groups["silent"], groups["stopped"]))
     if hidden:
         yield Text(f"... and {hidden} more", style="dim")
 
