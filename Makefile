@@ -21,9 +21,7 @@ help: ## print this list; start with run and test
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html
-	@$(BIN)/snakemake --cores $(CORES)
-	cat results/first/laptop-verdicts.txt
-	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
+	@$(BIN)/python -m rlvr.watch.follow -- $(BIN)/snakemake --cores $(CORES)
 
 test: install-test ## run all fast tests, with the whole chain once at smoke scale; twelve minutes on two cores
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
@@ -33,7 +31,7 @@ test-quick: install-test ## run the tests of estimators, statistics, theory, cla
 	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m 'not broad' tests/estimators tests/statistics tests/theory tests/claims tests/config
 
 smoke: install ## run every stage once in two minutes; the numbers mean nothing
-	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
+	@$(BIN)/python -m rlvr.watch.follow --results results/smoke -- $(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
 
 doctor: ## print what this machine lacks, one line each; nothing where all is there
 	@$(PYTHON) envs/doctor.py
