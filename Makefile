@@ -147,7 +147,7 @@ build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/papers src/rlvr/estimato
 	@mkdir -p build
 	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
 
-.checked: # as long as no such file exists, with each environment
+.checked: # no such file is ever made, so it runs each time
 	@$(PYTHON) envs/doctor.py quiet
 
 # The locks are complete: pip resolves nothing. torch comes first: pip then takes the CPU build if there is one.

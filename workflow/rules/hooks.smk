@@ -62,8 +62,8 @@ def doubts_about_runs():
 
 
 def say_results():
-    """Close with the results of what was asked for, and where they are."""
-    for line in ending.lines(PLAN, PATHS, COMMAND_LINE.targets, SETTING["mine"]):
+    """Close with the results of what was asked for, and where they are; `rlvr train` does so itself."""
+    for line in [] if SETTING["own"] else ending.lines(PLAN, PATHS, COMMAND_LINE.targets, SETTING["mine"]):
         logger.info(line, extra=notices.SAID)
 
 
