@@ -50,18 +50,19 @@ def _rlvr(
     pass
 
 
+OF_PROJECT = "Results and plans of this project"
 GROUPS = {  # as the help shows them
     "A model and problems of yours": (train, evaluate),
     "Files of yours: weights, verdicts, scores": (weigh, grade, passk, diversity, consistency, power),
     "Runs: now, their rollouts, their differences": (watch, show, compare),
     "A method or a paper of yours": (new_estimator, new_paper),
-    "Results and plans of this project": (plan, recompute, export, verl_config),
+    OF_PROJECT: (plan, recompute, export, verl_config),
 }
 for group, commands in GROUPS.items():
     for command in commands:
         app.command(epilog=EPILOG if command is weigh else None, rich_help_panel=group)(command)
 for name, module in (("data", data), ("models", models), ("state", state)):
-    app.add_typer(module.app, name=name, rich_help_panel=group)  # the last one
+    app.add_typer(module.app, name=name, rich_help_panel=OF_PROJECT)
 
 
 def main() -> None:
