@@ -100,6 +100,16 @@ def test_a_results_folder_that_cannot_be_made_is_one_line(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_a_closed_pipe_does_not_end_the_command(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    words = command(tmp_path, seconds=6)
+    process = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdout.readline()  # type: ignore[union-attr]
+    process.stdout.close()  # type: ignore[union-attr]
+    process.wait(120)
+    assert not [*tmp_path.glob(".snakemake/owners/*.json")], "the command came to its end, where it removes its note"
+
+
 def test_a_terminal_has_the_view_and_then_the_result(tmp_path):
     terminal = Terminal(*command(tmp_path, seconds=6), cwd=tmp_path)
     terminal.until("1 of 7 jobs done")

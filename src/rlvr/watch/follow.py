@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -94,9 +95,9 @@ def _lines(process: subprocess.Popen[bytes], watched: Watched, notices: Notices,
 
 
 def _say(out: Console, *lines: str) -> None:
+    """Prints lines; raises BrokenPipeError, for which rich would end this process."""
     for line in lines:
-        out.print(line, markup=False, soft_wrap=True)
-    out.file.flush()
+        print(line, file=out.file, flush=True)
 
 
 def _until_it_ends(process: subprocess.Popen[bytes], seconds: float, refresh: Callable[[], None]) -> None:
@@ -104,7 +105,8 @@ def _until_it_ends(process: subprocess.Popen[bytes], seconds: float, refresh: Ca
     while process.poll() is None:
         time.sleep(LOOK)
         if time.monotonic() - last >= seconds:
-            refresh()
+            with suppress(OSError):  # a file that went meanwhile, or a closed pipe: the command goes on
+                refresh()
             last = time.monotonic()
 
 
@@ -116,7 +118,7 @@ def main(
     try:
         code = follow(command, results, console())
     except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}")
+        sys.exit(f"{error.filename or 'output'}: {error.strerror}")
     sys.exit(code)
 
 
