@@ -1,4 +1,4 @@
-# Start with `make run` and `make test`. Each installs what it needs into .venv.
+# Start with `make run` and `make test`. Each installs what it needs into .venv. `make` alone prints the list.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
@@ -17,13 +17,14 @@ CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 .PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
-help: ## print this list; start with run and test
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {line[$$1] = sprintf("  %-20s %s", $$1, $$2); order[++n] = $$1}
+	  END {m = split("run test install doctor site help", first, " "); print "first:"
+	  for (i = 1; i <= m; i++) {print line[first[i]]; delete line[first[i]]}
+	  print "\nthen:"; for (i = 1; i <= n; i++) if (order[i] in line) print line[order[i]]}' $(MAKEFILE_LIST)
 
-run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html
-	@$(BIN)/snakemake --cores $(CORES)
-	cat results/first/laptop-verdicts.txt
-	echo "report: results/report/index.html; each verdict in a picture: results/first/laptop-verdicts.png"
+run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html; five minutes on two cores
+	@$(BIN)/python -m rlvr.watch.follow -- $(BIN)/snakemake --cores $(CORES)
 
 test: install-test ## run all fast tests, with the whole chain once at smoke scale; twelve minutes on two cores
 	@$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
@@ -33,9 +34,9 @@ test-quick: install-test ## run the tests of estimators, statistics, theory, cla
 	@$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m 'not broad' tests/estimators tests/statistics tests/theory tests/claims tests/config
 
 smoke: install ## run every stage once in two minutes; the numbers mean nothing
-	@$(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
+	@$(BIN)/python -m rlvr.watch.follow --results results/smoke -- $(BIN)/snakemake --profile workflow/profiles/smoke --cores $(CORES)
 
-doctor: ## print what this machine lacks, one line each; nothing where all is there
+doctor: ## say what this machine has, and what it lacks, one line each
 	@$(PYTHON) envs/doctor.py
 
 install: $(VENV)/.main ## install what runs need into .venv; `make run` does so by itself
@@ -151,6 +152,9 @@ build/ledger.csv: $(shell find src/rlvr/theory src/rlvr/papers src/rlvr/estimato
 	@mkdir -p build
 	PYTHONPATH=src $(BIN)/python -m rlvr.theory.ledger --out $@
 
+.checked: # no such file is ever made, so it runs each time
+	@$(PYTHON) envs/doctor.py quiet
+
 # The locks are complete: pip resolves nothing. torch comes first: pip then takes the CPU build if there is one.
 pip = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 define environment =
@@ -160,7 +164,7 @@ $(pip) --no-deps $(patsubst %,-r %,$(filter envs/%.txt,$^))
 touch $@
 endef
 
-$(VENV)/.main: envs/main.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | doctor
+$(VENV)/.main: envs/main.txt pyproject.toml setup.py $(wildcard src/rlvr/policies/native/*.cpp src/rlvr/policies/native/*.h) | .checked
 	$(call environment,torch)
 	$(pip) --no-deps --no-build-isolation --editable .
 
@@ -170,22 +174,22 @@ $(VENV)/.test: $(VENV)/.gym envs/test.txt
 $(VENV)/.gym: $(VENV)/.main envs/gym.txt
 	$(environment)
 
-$(VENV)-lint/.lint: envs/lint.txt | doctor
+$(VENV)-lint/.lint: envs/lint.txt | .checked
 	$(environment)
 
-$(VENV)-site/.site: envs/site.txt | doctor
+$(VENV)-site/.site: envs/site.txt | .checked
 	$(environment)
 
-$(VENV)-bench/.bench: envs/bench.txt | doctor
+$(VENV)-bench/.bench: envs/bench.txt | .checked
 	$(call environment,torch)
 
-$(VENV)-vllm/.vllm: envs/vllm-cpu.txt | doctor
+$(VENV)-vllm/.vllm: envs/vllm-cpu.txt | .checked
 	$(call environment,torch)
 
-$(VENV)-verl/.verl: envs/verl-cpu.txt | doctor
+$(VENV)-verl/.verl: envs/verl-cpu.txt | .checked
 	$(call environment,torch)
 
-$(VENV)-loggers/.loggers: envs/loggers.txt envs/main.txt envs/test.txt | doctor
+$(VENV)-loggers/.loggers: envs/loggers.txt envs/main.txt envs/test.txt | .checked
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	$(pip) $(TORCH)
 	$(pip) --no-deps -r envs/main.txt -r envs/test.txt

@@ -2,11 +2,13 @@
 
 Annotations that an old Python cannot evaluate are texts: it has to come to the line that says that it is too old.
 
-python3 envs/doctor.py                      for .venv
+python3 envs/doctor.py                      for .venv; where nothing is missing, a line on what was found
+python3 envs/doctor.py quiet                the same without that line
 python3 envs/doctor.py cluster python3.12   for .venv-cluster (verl and vLLM on GPUs), which that Python makes
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -57,6 +59,32 @@ def notes() -> "list[str]":
     if shutil.which("bwrap") is None:
         found.append("no bubblewrap: needed only to judge code, which is never run without: apt-get install bubblewrap")
     return found
+
+
+def machine() -> "str":
+    """What this machine has, on one line."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    compiler = said("c++", "-dumpfullversion", "-dumpversion").strip()
+    found = [
+        f"Python {sys.version.split()[0]}",
+        f"{cores} core{'s' * (cores != 1)}",
+        f"{memory:.0f} GiB of memory",
+        f"{free():.0f} GiB of disk free",
+        said("bwrap", "--version").strip() or "no bubblewrap",
+        f"C++ compiler {compiler}" if compiler else "no C++ compiler",
+        instructions(),
+    ]
+    return ", ".join(found)
+
+
+def instructions() -> "str":
+    """The widest instruction set that the native engine uses here, else the kind of processor."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        flags = ""
+    return "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else platform.machine()
 
 
 def cluster_problems(python: str) -> "list[str]":
@@ -118,4 +146,6 @@ if __name__ == "__main__":
         print(f"missing: {line}", file=sys.stderr)
     for line in cluster_notes(sys.argv[2]) if of_cluster else notes():
         print(f"note: {line}", file=sys.stderr)
+    if not missing and not sys.argv[1:]:
+        print(f"{'ready, but for the notes above' if notes() else 'all is well'}: {machine()}")
     sys.exit(1 if missing else 0)

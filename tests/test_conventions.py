@@ -59,13 +59,16 @@ def test_checks_of_a_request_build_the_site_and_have_latex():
     assert {"bubblewrap", "texlive-latex-base", "texlive-latex-recommended"} <= set(before.split())
 
 
-def test_make_help_lists_every_target_by_use():
-    """`make run` and `make test` come first; the second column begins at one place."""
-    lines = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    names, starts = zip(*[(line.split()[0], re.search(r" +", line).end()) for line in lines], strict=True)
-    assert names[:3] == ("help", "run", "test") and len(set(names)) == len(names) and len(set(starts)) == 1
+def test_make_help_has_the_six_targets_for_newcomers_and_then_every_other():
+    """The second column begins at one place."""
+    text = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    first, then = (part.splitlines()[1:] for part in text.split("\n\n"))
+    lines = [*first, *then]
+    names, starts = zip(*[(line.split()[0], re.search(r"\S +", line).end()) for line in lines], strict=True)
+    assert names[: len(first)] == ("run", "test", "install", "doctor", "site", "help")
+    assert len(set(names)) == len(names) and len(set(starts)) == 1
     assert set(names) == TARGETS == set(" ".join(re.findall(r"^\.PHONY:(.*)", MAKEFILE, re.MULTILINE)).split())
-    assert re.search(r"^test .* minutes", "\n".join(lines), re.MULTILINE)
+    assert re.search(r"^ +test .* minutes", text, re.MULTILINE)
 
 
 def test_the_glossary_names_every_scale():

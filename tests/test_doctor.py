@@ -14,7 +14,25 @@ def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
 
 
 def test_this_machine_has_what_is_needed():
-    assert doctor().returncode == 0
+    found = doctor()
+    assert found.returncode == 0
+    (line,) = found.stdout.splitlines()
+    words = line.partition(": ")[2].split(", ")
+    assert words[0] == f"Python {sys.version.split()[0]}" and words[1].startswith(str(len(os.sched_getaffinity(0))))
+    assert [word.split(" ", 1)[1] for word in words[2:4]] == ["GiB of memory", "GiB of disk free"] and len(words) == 7
+    assert line.startswith("all is well: " if not found.stderr else "ready, but for the notes above: ")
+    assert doctor("quiet").stdout == ""
+
+
+def test_what_is_found_is_said_in_a_line(tmp_path):
+    for name, said in (("git", ""), ("cc", ""), ("c++", "echo 12.2.0"), ("bwrap", "echo bubblewrap 0.8.0")):
+        program(tmp_path, name, said or "true")
+    found = doctor(PATH=str(tmp_path))
+    assert found.stderr == "" and found.stdout.startswith("all is well: Python ")
+    assert ", bubblewrap 0.8.0, C++ compiler 12.2.0, " in found.stdout
+    (tmp_path / "bwrap").unlink()
+    found = doctor(PATH=str(tmp_path))
+    assert "ready, but for the notes above: " in found.stdout and ", no bubblewrap, " in found.stdout
 
 
 def test_an_old_python_reads_it_and_is_refused():
@@ -32,7 +50,7 @@ def test_an_old_python_reads_it_and_is_refused():
 
 def test_missing_tools_are_named_in_one_line_each(tmp_path):
     found = doctor(PATH=str(tmp_path))
-    assert found.returncode == 1
+    assert found.returncode == 1 and found.stdout == ""
     lines = found.stderr.splitlines()
     assert [line.split(":")[0] for line in lines] == ["missing", "note", "note", "note"]
     words = ("git is missing", "no C compiler", "no C++ compiler", "no bubblewrap")

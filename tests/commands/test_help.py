@@ -11,12 +11,12 @@ import typer
 from conftest import commands_of
 from typer.testing import CliRunner
 
-from rlvr.commands import app
+from rlvr.commands import GROUPS, app
 from rlvr.commands.weigh import EPILOG
 
 WHOLE = typer.main.get_command(app)
 BRACKETED = re.compile(r"\[[^\[\]]*\]")
-GROUPS = {"data", "state"}  # each of their commands has an example
+SUBCOMMANDS = {"data", "state"}  # each of their commands has an example
 
 
 COMMANDS = dict(commands_of(WHOLE))
@@ -65,7 +65,7 @@ def test_paragraphs_fill_their_lines(words):
             assert len(line) + 1 + len(after.split()[0]) > 78, line
 
 
-@pytest.mark.parametrize("words", [words for words in COMMANDS if words[-1] not in GROUPS])
+@pytest.mark.parametrize("words", [words for words in COMMANDS if words[-1] not in SUBCOMMANDS])
 def test_a_whole_example_is_a_command_line_of_it(words):
     """It stands on one line of 80 columns, and its arguments are those of the command."""
     (example,) = re.findall(r"^ Example: (rlvr .+?) *$", shown(words, 80), re.MULTILINE)
@@ -74,3 +74,13 @@ def test_a_whole_example_is_a_command_line_of_it(words):
     command = COMMANDS[words]
     with command.make_context(" ".join(words), rest[len(words) :]) as context:
         assert not context.args
+
+
+def test_every_command_is_in_a_group_and_the_shell_completes_them(monkeypatch):
+    text = shown((), 100)
+    assert all(group in text for group in GROUPS) and "─ Commands ─" not in text
+    monkeypatch.setenv("_RLVR_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "rlvr new-")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = CliRunner().invoke(app, prog_name="rlvr")
+    assert done.output.split() == ["new-estimator", "new-paper"]

@@ -159,6 +159,25 @@ def test_rows_are_read_once_and_anew_after_a_resume(tmp_path):
     assert [step.step for step in run.rows] == [1, 2]
 
 
+def test_a_dying_run_has_an_alarm_and_a_healthy_one_none(tmp_path):
+    results, now = tmp_path / "results", time.time()
+    figures = {"all_wrong": 0.3, "all_right": 0.1, "logprob_gap": 0.0}
+    rows = [{**row(i, now - 40 + i), **figures} for i in range(1, 31)]
+    healthy = laid(results, "well", rows, steps=40)
+    dying = laid(results, "dying", [{**one, "all_wrong": 0.95} if one["step"] > 15 else one for one in rows], steps=40)
+    with lease(healthy), lease(dying):
+        (alarm,) = (line for line in watch(results, "--once").splitlines() if line.startswith("ALARM"))
+        assert "dying, step 30 of 40, no checkpoint: " in alarm
+        runs = WatchedRuns(results)
+        runs.read()
+        assert runs.unfinished["dying"].alarms.keys() == {"groups"}
+        # The process begins anew at a checkpoint before the failure, and its probes come.
+        publish_lines(dying / "live" / "metrics.jsonl", rows[:15])
+        publish_lines(dying / "live" / "probe.jsonl", [{"step": 0, "pass_rate": 0.5}])
+        runs.read()
+        assert runs.unfinished["dying"].alarms == {}
+
+
 def test_nothing_runs(tmp_path):
     (tmp_path / "results").mkdir()
     text = watch(tmp_path / "results")  # its output is a pipe, so it ends by itself

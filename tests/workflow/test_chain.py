@@ -48,6 +48,19 @@ def chain(tmp_path_factory):
     return results
 
 
+def test_a_command_ends_with_its_results_also_where_they_were_made_before(chain, tmp_path, monkeypatch):
+    monkeypatch.setenv("RLVR_NOTICES", str(tmp_path / "notices"))
+    said = run(chain, "all").stderr
+    meaningless, *results, page, verdicts = (tmp_path / "notices").read_text().splitlines()
+    assert "mean nothing" in meaningless and f"page to open: {chain}/report/index.html" == page
+    assert [line.split(":")[0] for line in results] == [
+        "qwen2-tiny on operators-easy-smoke (in place of math-500)",
+        "qwen2-tiny on operators-hard-smoke (in place of aime-2025)",
+    ]
+    assert all("Difference to GRPO in 32 tries: ACE-GRPO " in line and "shuffled" not in line for line in results)
+    assert verdicts.endswith("first/smoke-verdicts.md") and "\n".join([*results, page, verdicts]) in said
+
+
 def test_the_core_tables_hold_published_values_intervals_and_runs(chain):
     text = (chain / "papers/smoke/ace/tables/start.md").read_text()
     assert "Made at smoke scale" in text and "73.4 ± 0.8" in text and "n = 32 samples" in text

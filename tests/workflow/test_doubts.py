@@ -44,6 +44,18 @@ def test_a_run_of_fewer_rollouts_or_without_rows_is_not_judged(plan, written):
     assert lines(plan, paths, [write(0, 0, 16, steps=2), list(plan.runs)[1]]) == []
 
 
+def test_an_alarm_that_lasted_to_the_end_is_said_of_a_run_that_had_something_to_learn_from(plan, written):
+    paths, write = written
+    dying, hopeless = write(0, 8, 8), write(1, 0, 16)
+    for run in (dying, hopeless):
+        file = Path(paths.manifest(plan, run)).with_name("metrics.jsonl")
+        rows = [{**row, "entropy": 1.0 if row["step"] <= 20 else 0.01} for row in read_lines(file)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    alarm, none = lines(plan, paths, [dying, hopeless])
+    assert alarm.startswith(f"{dying}: entropy fell from 1 to 0.01 nats per token") and "rlvr show" in alarm
+    assert none.startswith(f"{hopeless}: none of the first 256 rollouts")
+
+
 def test_snakemake_says_it_at_its_end_of_a_run_that_it_trained(workbench, tmp_path):
     """Problems whose target no expression meets: no rollout is correct."""
     checkout = Checkout(tmp_path / "site", workbench)

@@ -23,7 +23,7 @@ from rlvr.config.load import ConfigError
 from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts, controls, mechanisms
-from rlvr.report import layout as pages
+from rlvr.report import ending, layout as pages
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
 from rlvr.workflow import (
@@ -33,6 +33,7 @@ from rlvr.workflow import (
     gated,
     locks,
     needs,
+    notices,
     disk_space,
     optional_inputs,
     quick,

@@ -32,6 +32,8 @@ def before_any_job():
     """End here if a job would fail. A dry run shows its jobs, and at its end what they lack."""
     if workflow.touch or not (workflow.dryrun or COMMAND_LINE.runs):
         return
+    if not workflow.dryrun and not any(workflow.dag.needrun_jobs()):  # Snakemake then ends without `onsuccess`
+        say_results()
     made = workflow.persistence
     if not workflow.dryrun and workflow.execution_settings.lock and made.locked:
         files = [set(map(str, found)) for found in (made.all_inputfiles(), made.all_outputfiles())]
@@ -59,7 +61,14 @@ def doubts_about_runs():
         logger.warning(line)
 
 
+def say_results():
+    """Close with the results of what was asked for, and where they are; `rlvr train` does so itself."""
+    for line in [] if SETTING["own"] else ending.lines(PLAN, PATHS, COMMAND_LINE.targets, SETTING["mine"]):
+        logger.info(line, extra=notices.SAID)
+
+
 if IS_MAIN:
+    notices.to_file(logger)
     RULE_NAMES = {rule.name for rule in workflow.rules}
     for target in COMMAND_LINE.targets:
         if target in RULE_NAMES or Path(target).exists():
@@ -103,6 +112,8 @@ onstart:
 
 onsuccess:
     doubts_about_runs()
+    if IS_MAIN:
+        say_results()
 
 
 onerror:

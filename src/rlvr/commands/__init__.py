@@ -30,6 +30,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Policy weights, evaluation, grading, data sets, costs. The workflow runs by snakemake.",
+    epilog="Each command's help has an example: rlvr passk --help. `rlvr --install-completion` has the shell complete "
+    "commands and options.",
 )
 
 
@@ -48,15 +50,19 @@ def _rlvr(
     pass
 
 
-COMMANDS = (  # in the order of the help
-    *(train, evaluate, weigh, passk, grade, consistency, diversity, plan, power),
-    *(watch, show, compare, export, recompute, new_estimator, new_paper, verl_config),
-)
-for command in COMMANDS:
-    app.command(epilog=EPILOG if command is weigh else None)(command)
-app.add_typer(data.app, name="data")
-app.add_typer(models.app, name="models")
-app.add_typer(state.app, name="state")
+OF_PROJECT = "Results and plans of this project"
+GROUPS = {  # as the help shows them
+    "A model and problems of yours": (train, evaluate),
+    "Files of yours: weights, verdicts, scores": (weigh, grade, passk, diversity, consistency, power),
+    "Runs: now, their rollouts, their differences": (watch, show, compare),
+    "A method or a paper of yours": (new_estimator, new_paper),
+    OF_PROJECT: (plan, recompute, export, verl_config),
+}
+for group, commands in GROUPS.items():
+    for command in commands:
+        app.command(epilog=EPILOG if command is weigh else None, rich_help_panel=group)(command)
+for name, module in (("data", data), ("models", models), ("state", state)):
+    app.add_typer(module.app, name=name, rich_help_panel=OF_PROJECT)
 
 
 def main() -> None:

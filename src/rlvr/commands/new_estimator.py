@@ -9,6 +9,7 @@ import typer
 from rlvr import estimators
 from rlvr.commands.checkout import ConfigFolder, NewName, check_name, folder_of
 from rlvr.commands.lines import fail
+from rlvr.config.paths import Paths
 
 MODULE = '''"""{label}: say here in one line what it does."""
 
@@ -71,11 +72,13 @@ def new_estimator(name: NewName, config_folder: ConfigFolder = None) -> None:
     text = methods.read_text()
     if ARMS not in text or re.search(rf"^  {name}:", text, re.MULTILINE):
         fail(f"{methods} has no list of arms, or an arm {name!r} already")
-    label = name.replace("_", " ")
+    label, paths = name.replace("_", " "), Paths("results", "laptop")
     module.write_text(MODULE.format(name=name, label=label))
     test.write_text(TEST.format(name=name, label=label))
     methods.write_text(text.replace(ARMS, ARMS + ARM.format(name=name, label=label), 1))
     for path in (module, test, methods):
         typer.echo(path.relative_to(root))
     typer.echo(f"next: change the formula, run `pytest {test.relative_to(root)} tests/estimators`,")
-    typer.echo(f"then `snakemake league --config mine={name}`")
+    _, table, _ = paths.table("methods", "mine")
+    typer.echo(f"then `snakemake league --config mine={name}`: it ends with the rank, from {table}")
+    typer.echo(f"and {paths.page('mine')}")

@@ -56,7 +56,7 @@ def train(
     entropy over training. Runs are named by what they are, equal ones are shared, and the same command continues after
     a stop. Several methods are compared with GRPO, or with the first one where it is not among them.
 
-    Example: rlvr train --model my --data my.jsonl --verifier math --estimator rloo
+    Example: rlvr train --model my --data my.jsonl --verifier math --estimator psr
     """
     from rlvr import estimators
     from rlvr.config import registries

@@ -3,7 +3,7 @@
 `metrics.jsonl` and `probe.jsonl` have the rows of the published files, each with the time `at` when it was added. A
 process that resumes repeats the steps after its checkpoint, so it begins both files and every log anew with the
 checkpoint's rows, which have no `at`. `run.json` says what runs. No published file depends on this folder; publishing
-removes it. It needs no torch.
+removes it. Alarms of the rows go to the training log. It needs no torch.
 """
 
 import json
@@ -16,6 +16,7 @@ from rlvr.config import identity
 from rlvr.config.schema.specs import RunSpec
 from rlvr.files import publish_json, publish_lines, read_json, remove
 from rlvr.training import loggers
+from rlvr.training.alarms import alarms
 
 FOLDER = "live"  # in the state folder
 HEAD = "run.json"  # in it
@@ -44,6 +45,7 @@ class Live:
         self.folder, self.out, self.names = state / FOLDER, state.parent, tuple(names)
         self._seen: dict[str, int] | None = None  # rows written so far, by kind; None before the first
         self._loggers: list[loggers.Logger] = []
+        self._alarmed: set[str] = set()  # alarms that this process has printed
 
     def __enter__(self) -> Self:
         return self
@@ -68,6 +70,14 @@ class Live:
         for step, kind, row in sorted(new, key=lambda entry: entry[0]):
             for logger in self._loggers:
                 logger.log(step, loggers.figures(kind, row))
+        self._alarm(rows)
+
+    def _alarm(self, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+        """Print each alarm once; as JSON, since a log's last other line is taken for the error that ended the run."""
+        for name, sentence in alarms(rows.get("metrics", ()), rows.get("probe", ())).items():
+            if name not in self._alarmed:
+                print(json.dumps({"step": rows["metrics"][-1]["step"], "alarm": sentence}), flush=True)
+                self._alarmed.add(name)
 
     def _begin(self, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
         for kind, several in rows.items():

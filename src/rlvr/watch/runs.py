@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from rlvr.files import RecordError, read_json
 from rlvr.training import backends, streamed_metrics
+from rlvr.training.alarms import FIGURES, alarms
 from rlvr.training.lock_file import LEASE, holder
 from rlvr.training.retry_guard import failures_of
 
@@ -28,6 +29,30 @@ class Step:
 
 
 @dataclass
+class GrowingFile:
+    """A file of JSON lines to which another process adds; it may begin the file anew."""
+
+    path: Path
+    _inode: int = 0
+    _offset: int = 0
+
+    def read(self) -> tuple[list[dict[str, Any]], bool]:
+        """The rows that are new since the last time, and whether the earlier ones are gone."""
+        try:
+            with open(self.path, "rb") as file:
+                inode = self.path.stat().st_ino
+                anew, self._inode = inode != self._inode, inode
+                file.seek(0 if anew else self._offset)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            self._inode = self._offset = 0
+            return [], True
+        whole = [line for line in lines if line.endswith(b"\n")]  # the last one may be half written
+        self._offset = (0 if anew else self._offset) + sum(map(len, whole))
+        return [json.loads(line) for line in whole], anew
+
+
+@dataclass
 class Run:
     """An unfinished run, by its folder."""
 
@@ -38,7 +63,13 @@ class Run:
     holder: str | None = None  # host, process and job
     progress: float = 0.0  # Unix time of the last sign of work
     error: str | None = None  # of the last failed attempt
-    _file: tuple[int, int] = 0, 0  # inode and bytes read of the rows
+    alarms: dict[str, str] = field(default_factory=dict)  # a sentence by name, of rlvr.training.alarms
+    _figures: list[dict[str, Any]] = field(default_factory=list)  # what alarms need of the rows
+    _probes: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        live = self.state / streamed_metrics.FOLDER
+        self._metrics_file, self._probe_file = (GrowingFile(live / f"{kind}.jsonl") for kind in ("metrics", "probe"))
 
     @property
     def name(self) -> str:
@@ -66,26 +97,22 @@ class Run:
             self.head = read_json(head) if head.exists() else {}
         except (OSError, RecordError):
             self.head = {}
-        self._read_rows(self.state / streamed_metrics.FOLDER / "metrics.jsonl")
+        self._read_rows()
         files = [*self.state.glob(f"{streamed_metrics.FOLDER}/*"), *self.state.glob("*step*"), self.state / LEASE]
         signs = [path.stat().st_mtime for path in files if path.exists()]
         self.progress = max(signs, default=self.state.stat().st_mtime)
 
-    def _read_rows(self, path: Path) -> None:
-        """The new rows; all of them where a process has begun the file anew."""
-        try:
-            with open(path, "rb") as file:
-                inode = path.stat().st_ino
-                if inode != self._file[0]:
-                    self.rows, self._file = [], (inode, 0)
-                file.seek(self._file[1])
-                lines = file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            self.rows, self._file = [], (0, 0)
-            return
-        whole = [line for line in lines if line.endswith(b"\n")]  # the last one may be half written
-        self._file = inode, self._file[1] + sum(map(len, whole))
-        self.rows += [_step(json.loads(line)) for line in whole]
+    def _read_rows(self) -> None:
+        """The new rows; all of them where a process has begun the files anew."""
+        rows, anew = self._metrics_file.read()
+        if anew:
+            self.rows, self._figures = [], []
+        self.rows += map(_step, rows)
+        self._figures += [{name: row.get(name) for name in FIGURES} for row in rows]
+        probes, anew = self._probe_file.read()
+        judged = [{name: row.get(name) for name in ("step", "pass_rate")} for row in probes]
+        self._probes = judged if anew else self._probes + judged
+        self.alarms = alarms(self._figures, self._probes)
 
     def seconds_per_step(self) -> float | None:
         """The mean time between this process's last rows, else that of the last steps themselves."""

@@ -26,8 +26,7 @@ class Watched:
     """A results folder, and the folder .snakemake beside it or here; each `view` reads what is new."""
 
     def __init__(self, results: Path):
-        folders = [folder / ".snakemake" for folder in (results.absolute().parent, Path.cwd())]
-        self.snakemake = next((folder for folder in folders if folder.is_dir()), folders[0])
+        self._folders = [folder / ".snakemake" for folder in (results.absolute().parent, Path.cwd())]
         self.runs = WatchedRuns(results)
         self._dags: dict[Path, Dag] = {}
 
@@ -36,15 +35,35 @@ class Watched:
         self.runs.read()
         return Group(*self._jobs(), *_runs(self.runs))
 
-    def _jobs(self) -> Iterator[RenderableType]:
-        at_work = False
+    def line(self) -> str:
+        """The same on one line, for a pipe: the jobs, and the run that has the least time left; empty before a job."""
+        self.runs.read()
+        jobs = [_jobs_in_words(dag) + _failed(dag) for dag in self._at_work().values()]
+        at_work = self.runs.by_status()["running"]
+        runs = [
+            f"{run.head.get('method', run.name)}, seed {run.head.get('seed')}: {_figures(run)}" for run in at_work[:1]
+        ]
+        return "; ".join([*jobs, *runs]) if jobs else ""
+
+    @property
+    def snakemake(self) -> Path:
+        """The folder of Snakemake's notes; its first command makes it."""
+        return next((folder for folder in self._folders if folder.is_dir()), self._folders[0])
+
+    def _at_work(self) -> dict[Owner, Dag]:
+        found = {}
         for owner, log in running(self.snakemake).items():
             dag = self._dags.setdefault(log, Dag(log))
             dag.read()
             if dag.total and not dag.ended:
-                at_work = True
-                yield _heading(owner, dag)
-                yield _table(dag)
+                found[owner] = dag
+        return found
+
+    def _jobs(self) -> Iterator[RenderableType]:
+        at_work = self._at_work()
+        for owner, dag in at_work.items():
+            yield _heading(owner, dag)
+            yield _table(dag)
         if not at_work:
             yield _idle(self.snakemake)
 
@@ -56,6 +75,10 @@ def _runs(runs: WatchedRuns) -> Iterator[RenderableType]:
         yield _running(at_work)
     else:
         yield Text(f"No RL run is at work in {runs.results}; {len(runs.finished)} are finished.")
+    alarmed = [run for run in at_work if run.alarms]
+    for run in alarmed[:SHOWN]:
+        words = f"{run.name}, {_progress(run)}: {'; '.join(run.alarms.values())}"
+        yield Text.assemble(("ALARM    ", "bold red"), words, overflow="fold")
     for run in groups["silent"][:SHOWN]:
         words = f"{_progress(run)}: no new step for {duration(now - run.progress)}, held by {run.holder}"
         yield Text.assemble(("SILENT   ", "bold red"), f"{run.name}, {words}", overflow="fold")
@@ -63,7 +86,7 @@ def _runs(runs: WatchedRuns) -> Iterator[RenderableType]:
         why = f"; last error: {run.error}" if run.error else ""
         words = f"{_progress(run)}: no process is at work on it, last sign {duration(now - run.progress)} ago{why}"
         yield Text.assemble(("STOPPED  ", "bold yellow"), f"{run.name}, {words}", overflow="fold")
-    hidden = sum(max(0, len(several) - SHOWN) for several in (at_work, groups["silent"], groups["stopped"]))
+    hidden = sum(max(0, len(several) - SHOWN) for several in (at_work, alarmed, groups["silent"], groups["stopped"]))
     if hidden:
         yield Text(f"... and {hidden} more", style="dim")
 
@@ -80,18 +103,23 @@ def _idle(folder: Path) -> Text:
 
 
 def _heading(owner: Owner, dag: Dag) -> Text:
+    silence = time.time() - dag.log.stat().st_mtime
+    quiet = f"; its log has no new line for {duration(silence)}" if silence > OLD else ""
+    who = f"Snakemake {owner.process} on {owner.host}: "
+    return Text.assemble((who, "bold"), _jobs_in_words(dag), (_failed(dag), "bold red"), (quiet, "yellow"))
+
+
+def _jobs_in_words(dag: Dag) -> str:
     done, steps = dag.steps
     share = f" ({100 * done / steps:.0f} %)" if steps else ""
     since = time.time() - dag.began.timestamp()
     left = dag.left(time.time())
-    until = f", {'at least' if left[1] else 'about'} {duration(left[0])} left" if left else ""
-    words = f"{done} of {steps} jobs done{share}, {len(dag.started)} started, for {duration(since)}{until}"
-    failed = f", {len(dag.failed)} failed" if dag.failed else ""
-    silence = time.time() - dag.log.stat().st_mtime
-    quiet = f"; its log has no new line for {duration(silence)}" if silence > OLD else ""
-    return Text.assemble(
-        (f"Snakemake {owner.process} on {owner.host}: ", "bold"), words, (failed, "bold red"), (quiet, "yellow")
-    )
+    until = f", {'at least' if left[1] else 'about'} {duration(left[0])} left" if left and left[0] >= 1 else ""
+    return f"{done} of {steps} jobs done{share}, {len(dag.started)} started, for {duration(since)}{until}"
+
+
+def _failed(dag: Dag) -> str:
+    return f", {len(dag.failed)} failed" if dag.failed else ""
 
 
 def _table(dag: Dag) -> Table:
@@ -156,6 +184,14 @@ def curve(values: list[float | None], width: int = SPARK) -> str:
 def _progress(run: Run) -> str:
     saved = "" if run.saved == run.step else f", saved at {run.saved}" if run.saved else ", no checkpoint"
     return f"step {run.step} of {run.steps or '?'}{saved}"
+
+
+def _figures(run: Run) -> str:
+    """Its step, and the figures of its last row."""
+    last = run.rows[-1] if run.rows else None
+    figures = {"pass rate": last.pass_rate, "entropy": last.entropy} if last else {}
+    shown = [f"{name} {value:.3f}" for name, value in figures.items() if value is not None]
+    return ", ".join([f"step {run.step} of {run.steps or '?'}", *shown])
 
 
 def duration(seconds: float) -> str:

@@ -347,6 +347,19 @@ def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
     ]
 
 
+def standing(statistics: pd.DataFrame, arm: str) -> str:
+    """An arm's rank by pass@k at equal pass@1, else at the common rate, and its difference from the baseline."""
+    methods = statistics.loc[statistics["arm"] != BLIND]
+    of: Any = methods[methods["arm"] == arm].set_index(["at", "measure"]).sort_index()
+    at = "common" if pd.isna(of.loc[("equal", "rank"), "value"]) else "equal"
+    ranked = methods[(methods["at"] == at) & (methods["measure"] == "rank") & methods["value"].notna()]
+    k, where = statistics["k"].iloc[0], {"equal": "at equal pass@1", "common": "at one learning rate"}[at]
+    gain = f"; minus the baseline: {_text(of.loc[(at, 'gain')], 1, 'gain')} points"
+    why = "; the baseline's curve does not reach its pass@1" if at == "common" else ""
+    rank = _text(of.loc[(at, "rank")], 1, "rank")
+    return f"{of['label'].iloc[0]}: rank {rank} of {len(ranked)} by pass@{k} {where}{gain}{why}"
+
+
 TABLE = TableKind(
     config=Config,
     layout=LeagueLayout,
@@ -357,4 +370,5 @@ TABLE = TableKind(
     render=render,
     companions=companions,
     sentences=sentences,
+    standing=standing,
 )
