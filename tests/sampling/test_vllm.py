@@ -68,6 +68,26 @@ def _order(done):
     return lambda pair: (problems.index(pair[0]), pair[1])
 
 
+def test_the_arguments_and_names_that_only_gpus_use_are_vllms(monkeypatch):
+    """Which this vLLM does not run: it has the GPUs' version."""
+    from dataclasses import fields
+
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+    from rlvr.run_in_env import VLLM, attention
+    from rlvr.sampling.engines.vllm import options
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CUDA_HOME", "/nowhere")
+    given = {**options("model", "bfloat16", 1024, 1, 0.75), **attention()}
+    assert given.keys() <= {field.name for field in fields(EngineArgs)}
+    assert given["attention_backend"] in AttentionBackendEnum.__members__
+    from vllm import envs
+
+    assert all(name in envs.environment_variables for name in [*VLLM, "VLLM_USE_V2_MODEL_RUNNER"])
+
+
 def test_vllm_and_the_trainer_agree(whole, workbench, tmp_path):
     arguments = ("--policy", str(workbench.base), "--tokens", str(whole[0] / "tokens.jsonl.gz"))
     run_module("rlvr.sampling.agreement", *arguments, "--out", str(tmp_path / "agreement.json"))

@@ -38,8 +38,9 @@ from rlvr.files import publish_json, read_json
 from rlvr.training import measures
 from rlvr.training.backends.verl import losses
 from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered, whole_groups
+from rlvr.training.backends.verl.off_policy import check_gap
 from rlvr.training.backends.verl.probes import ProbingTrainer
-from rlvr.training.backends.verl.rollouts import Rollouts, check_gap
+from rlvr.training.backends.verl.rollouts import Rollouts
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 from rlvr.training.backends.verl.watchdog import Watchdog
 from rlvr.training.backends.verl.worker import ResettingWorker
