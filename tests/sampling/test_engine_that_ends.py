@@ -28,7 +28,7 @@ class Ending:
 @pytest.fixture
 def attempt(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
-    problems = [Problem(id=f"p{n}", prompt="1 + 1 = ", gold="2") for n in range(2)]
+    problems = [Problem(id=f"p{n}", prompt="1 + 1 = ", gold="2", level="1") for n in range(2)]
     parts = Parts(tmp_path / "state", {}, parts_of(2, 4, 4))
     yield lambda preempted: draw(lambda: Ending(preempted), problems, [parts])
     signal.signal(signal.SIGTERM, before)
