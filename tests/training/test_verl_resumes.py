@@ -5,7 +5,7 @@ from conftest import ROOT
 from test_verl import EXECUTION, PLACES, of
 
 from rlvr.planning.expansion import make_plan
-from rlvr.training.backends.verl.overrides import Unsupported, rollout_seed, settings
+from rlvr.training.backends.verl.overrides import RECEIVER, Unsupported, rollout_seed, settings
 from rlvr.training.backends.verl.rl import from_newest
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
 
@@ -44,3 +44,24 @@ def test_the_entropy_is_the_same_function_on_gpus_and_cpus(paper_scale):
     made = of(paper_scale, "qwen2.5-math-7b-ace_grpo-lr1e-05-seed1")
     compiled = {key: value for key, value in made.items() if key.endswith("use_torch_compile")}
     assert len(compiled) == 4 and not any(compiled.values())
+
+
+@pytest.mark.verl
+def test_the_newest_seed_and_the_attention_of_the_node_reach_vllm(monkeypatch):
+    """By verl's own configuration: a later line has the last word, and an override of a site a later one than this."""
+    from hydra import compose, initialize_config_module
+
+    from rlvr.training.backends.verl.run_training import settle_attention
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CUDA_HOME", "/nowhere")
+    vllm = "actor_rollout_ref.rollout.engine_kwargs.vllm"
+    lines = [f"+{vllm}.worker_extension_cls='{RECEIVER}'", "actor_rollout_ref.rollout.name='vllm'"]
+    lines += [f"actor_rollout_ref.rollout.seed={rollout_seed(1, step)}" for step in (0, 3)]
+    for more, attention in (([], "FLASH_ATTN"), ([f"+{vllm}.attention_backend=TRITON_ATTN"], "TRITON_ATTN")):
+        with initialize_config_module("verl.trainer.config", version_base=None):
+            config = compose("ppo_trainer", overrides=[*lines, *more])
+        settle_attention(config)
+        rollout = config.actor_rollout_ref.rollout
+        assert rollout.seed == rollout_seed(1, 3)
+        assert rollout.engine_kwargs.vllm == {"worker_extension_cls": RECEIVER, "attention_backend": attention}
