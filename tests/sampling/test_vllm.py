@@ -57,7 +57,8 @@ def whole(bench, tmp_path_factory):
 def test_what_is_recorded(whole):
     _, done = whole
     assert len(done) == 8 * 150 and {c.engine for c in done} == {"vllm"}
-    assert all(c.version.startswith("vllm 0.") for c in done)
+    locked = dict(line.split("==") for line in (ROOT / "envs/cluster.txt").read_text().split() if "==" in line)
+    assert {c.version for c in done} == {f"vllm {locked['vllm']}, runner V1 (torch.Generator)"}  # as Qwen2 on GPUs
     assert {c.finish for c in done} <= {"stop", "length"} and all(c.finish == "stop" for c in done if c.tokens < 16)
     assert [(c.problem, c.sample) for c in done] == sorted(((c.problem, c.sample) for c in done), key=_order(done))
 
@@ -65,6 +66,26 @@ def test_what_is_recorded(whole):
 def _order(done):
     problems = list(dict.fromkeys(c.problem for c in done))
     return lambda pair: (problems.index(pair[0]), pair[1])
+
+
+def test_the_arguments_and_names_that_only_gpus_use_are_vllms(monkeypatch):
+    """Which this vLLM does not run: it has the GPUs' version."""
+    from dataclasses import fields
+
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.v1.attention.backends.registry import AttentionBackendEnum
+
+    from rlvr.run_in_env import VLLM, attention
+    from rlvr.sampling.engines.vllm import options
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("CUDA_HOME", "/nowhere")
+    given = {**options("model", "bfloat16", 1024, 1, 0.75), **attention()}
+    assert given.keys() <= {field.name for field in fields(EngineArgs)}
+    assert given["attention_backend"] in AttentionBackendEnum.__members__
+    from vllm import envs
+
+    assert all(name in envs.environment_variables for name in [*VLLM, "VLLM_USE_V2_MODEL_RUNNER"])
 
 
 def test_vllm_and_the_trainer_agree(whole, workbench, tmp_path):

@@ -6,7 +6,7 @@ import sys
 
 import psutil
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run_module
 from typer.testing import CliRunner
 
 from rlvr.commands import app
@@ -92,3 +92,13 @@ def test_an_error_is_the_last_exception_that_the_log_names():
     assert error_of(log, 1) == "torch.OutOfMemoryError: tried 3.5 GiB"
     assert same("tried 3.5 GiB at 0x7f") == same("tried 12 GiB at 0x8a")
     assert error_of("", -9) == "killed by SIGKILL" and error_of("only this\n", 1) == "only this"
+
+
+def test_the_end_of_the_job_reaches_a_container(tmp_path, monkeypatch):
+    """Which has no `squeue` to ask; here as Slurm's own variable, which the command does not get."""
+    seen = tmp_path / "seen"
+    code = f"from rlvr.training.progress import Deadline; open({str(seen)!r}, 'w').write(str(Deadline().end))"
+    inside = ["env", "-u", "SLURM_JOB_END_TIME", sys.executable, "-c", code]
+    monkeypatch.setenv("SLURM_JOB_END_TIME", "1900000000")
+    run_module("rlvr.training.retry_guard", str(tmp_path / "state"), str(tmp_path / "log"), "--", *inside)
+    assert seen.read_text() == "1900000000.0"

@@ -27,7 +27,7 @@ from rlvr.training.backends.verl import rl
 from rlvr.training.backends.verl.state import RunFolder
 
 rl.TRAINER = sys.argv[2]
-rl.train(RunFolder(Path(sys.argv[1])), Path(sys.argv[1], "lines").read_text().splitlines())
+rl.train(RunFolder(Path(sys.argv[1])), Path(sys.argv[1], "lines").read_text().splitlines(), hung_minutes=20)
 """
 LOOKS = """
 import json, os, subprocess, time

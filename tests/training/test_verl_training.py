@@ -30,7 +30,7 @@ from rlvr.training.rollouts import flip_key, flipped
 pytestmark = pytest.mark.verl
 SFT = [*COMMON, "model.enable_gradient_checkpointing=False", "engine.use_torch_compile=False"]
 RL = [*ON_CPU, "rlvr.record_rollouts=True"]
-CRITIC = ["critic.fsdp.use_torch_compile=False", "critic.model.enable_gradient_checkpointing=False"]
+CRITIC = ["critic.model.enable_gradient_checkpointing=False"]
 
 
 def start(log: Path, module: str, *arguments: str, overrides: list[str]) -> subprocess.Popen:

@@ -15,8 +15,11 @@ def node(tmp_path, monkeypatch):
     """`node(driver, gpus)` makes a node whose nvidia-smi lists some GPUs."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
-    def made(driver: str, count: int):
-        program(tmp_path, "nvidia-smi", f"echo {driver}\n" * count)
+    def made(driver: str, count: int, mode: str = "Default"):
+        modes = f"*compute_mode*) echo {mode};;\n" if mode else ""
+        program(
+            tmp_path, "nvidia-smi", f'case "$*" in\n{modes}*driver_version*) ' + f"echo {driver}\n" * count + ";;\nesac"
+        )
         monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
     return made
@@ -38,6 +41,56 @@ def test_an_old_driver_and_missing_gpus_are_named(node, monkeypatch):
     assert "4 GPUs of 8" in count and "config/cluster.yaml" in count
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")  # what the job may use of them
     assert "2 GPUs of 8" in todo(node_check.gpus(8))[1]
+
+
+def test_gpus_for_one_process_only_are_named(node):
+    node("580.65.06", 8, "Exclusive_Process")
+    (mode,) = todo(node_check.gpus(8))
+    assert "compute mode Exclusive_Process" in mode and "nvidia-smi -c DEFAULT" in mode
+    node("580.65.06", 8, "[N/A]")  # a driver that does not say
+    assert todo(node_check.gpus(8)) == []
+
+
+def test_a_folder_too_long_for_sockets_is_named(tmp_path, monkeypatch):
+    """The limit is that of the system and of Python's own names."""
+    longest = node_check.SOCKET - node_check.IN_TMPDIR
+    for length, fits in ((longest, True), (longest + 1, False)):
+        folder = tmp_path / ("x" * (length - len(str(tmp_path)) - 1))
+        folder.mkdir()
+        code = "from multiprocessing.connection import Listener; Listener(family='AF_UNIX')"
+        done = node_check.subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(folder)})
+        assert (done.returncode == 0) is fits
+        monkeypatch.setattr(node_check.tempfile, "tempdir", str(folder))
+        assert bool(todo(node_check.temporary())) is not fits
+    monkeypatch.setattr(node_check.tempfile, "tempdir", None)
+    monkeypatch.setattr(node_check, "OF_RUNS", str(tmp_path / "missing"))
+    assert "--bind /tmp" in todo(node_check.temporary())[-1]
+
+
+def test_another_ray_is_told_and_is_no_obstacle(tmp_path, monkeypatch):
+    monkeypatch.setattr(node_check.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert not list(node_check.other_rays())
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("10.0.0.2:6379")
+    lines = [str(finding) for finding in node_check.other_rays()]
+    assert len(lines) == 2 and all(line.startswith("ok: ") and "do not join" in line for line in lines)
+
+
+def test_a_cuda_compiler_is_asked_for_where_flashinfers_sampler_is_wanted(tmp_path, monkeypatch):
+    def compilers() -> list[str]:
+        return [str(one) for one in node_check.environment("vllm", sys.executable) if "CUDA compiler" in one.what]
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "cuda"))
+    monkeypatch.delenv("VLLM_USE_FLASHINFER_SAMPLER", raising=False)
+    assert not compilers()
+    monkeypatch.setenv("VLLM_USE_FLASHINFER_SAMPLER", "1")
+    (missing,) = compilers()
+    assert missing.startswith("missing: vllm: CUDA compiler none: VLLM_USE_FLASHINFER_SAMPLER=1 needs it")
+    program(tmp_path, "nvcc", "")
+    assert compilers() == [f"ok: vllm: CUDA compiler {tmp_path}/nvcc"]
 
 
 def test_a_file_system_without_locks_says_how_to_mount_it(tmp_path, monkeypatch):

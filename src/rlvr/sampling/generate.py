@@ -77,14 +77,22 @@ class SamplingTask:
 def draw(engine: Callable[[], Engine], problems: list[Problem], shares: list[Parts]) -> None:
     """Draw the missing parts.
 
-    On SIGTERM it ends after the current part, with the exit code for "to be continued".
+    On SIGTERM it ends after the current part, with the exit code for "to be continued"; at once if the engine ends.
     """
     missing = [(parts, part) for parts in shares for part in parts.missing()]
     planned = sum(len(parts.planned) for parts in shares)
     stop = StopRequest()
     with Bar("generate", planned, planned - len(missing)) as bar:
         for number, (parts, part) in enumerate(missing, 1):
-            parts.save(part, engine().draw(problems[part.start : part.stop], part.first, part.last))
+            try:
+                completions = engine().draw(problems[part.start : part.stop], part.first, part.last)
+            except Exception as error:
+                if not stop.requested:
+                    raise
+                # Slurm sends SIGTERM to the engine's processes too, which do not wait for the part.
+                print(f"asked to stop, and the engine ended first: {error}; to be continued", flush=True)
+                raise SystemExit(TO_BE_CONTINUED) from error
+            parts.save(part, completions)
             bar.advance()
             if stop.after_step() and number < len(missing):
                 print("asked to stop: the finished parts stay, to be continued", flush=True)

@@ -7,6 +7,7 @@ The failures are in the state folder. Snakemake deletes LOG before each attempt,
 the state folder. This module imports no torch.
 """
 
+import os
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr.child_processes import tied
+from rlvr.config.schedulers import JOB_END, job_end
 from rlvr.files import publish_json, read_json
 from rlvr.training import backends
 from rlvr.training.progress import TO_BE_CONTINUED
@@ -90,7 +92,8 @@ def run(command: list[str]) -> tuple[int, bool]:
             process.send_signal(number)
 
     signal.signal(signal.SIGTERM, forward)
-    process = subprocess.Popen(command, preexec_fn=tied())
+    end = {JOB_END: str(known)} if (known := job_end()) else {}  # the command may be a container, without `squeue`
+    process = subprocess.Popen(command, env={**os.environ, **end}, preexec_fn=tied())
     if stopped:
         process.terminate()
     return process.wait(), stopped

@@ -11,6 +11,7 @@ import os
 import platform
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,10 @@ DRIVER = 580  # of CUDA 13, which the locked torch needs
 GLIBC = (2, 31)  # of the oldest wheels in envs/cluster.txt
 SHARED = 8  # GiB of /dev/shm, where NCCL, Ray and vLLM exchange tensors
 PATIENCE = 30  # seconds for another program or the hub
+SOCKET = 107  # bytes of the path of a Unix socket, and those that Python's multiprocessing appends to TMPDIR
+IN_TMPDIR = len("/pymp-12345678/listener-12345678")
+OF_RUNS = "/tmp"  # where runs by verl have their sockets (rlvr.training.backends.verl.own_ray)
+NVCC = "import json; from rlvr.run_in_env import nvcc; print(json.dumps([nvcc()]))"
 # Asked of another Python: the first compiler of those that Triton and inductor take, a Python.h, and whether it exists.
 TOOLS = """
 import json, os, shutil, sysconfig
@@ -103,9 +108,19 @@ def gpus(asked: int) -> Iterator[Finding]:
         yield driver(found[0])
     else:
         yield Finding("nvidia-smi does not answer", "the node has no GPU driver; set the partition of `kinds.gpu`")
+    yield from compute_modes()
     count = visible_gpus()
     todo = "" if count == asked else "set `gpus` and `nodes` in config/cluster.yaml to what one node has"
     yield Finding(f"{count} GPUs of {asked} asked for on this node", todo)
+
+
+def compute_modes() -> Iterator[Finding]:
+    """The mode of this node's GPUs: trainer and rollouts are two processes on one GPU. Nothing if it is not known."""
+    listed = output("nvidia-smi", "--query-gpu=compute_mode", "--format=csv,noheader") or ""
+    modes = {line.strip() for line in listed.splitlines()} & {"Default", "Exclusive_Process", "Prohibited"}
+    for mode in sorted(modes):
+        todo = "two processes must share a GPU: ask the site for `nvidia-smi -c DEFAULT`, or take another partition"
+        yield Finding(f"compute mode {mode}", "" if mode == "Default" else todo)
 
 
 def drivers() -> list[str]:
@@ -152,6 +167,8 @@ def environment(name: str, python: str) -> Iterator[Finding]:
         yield Finding(where, "no such program: `make install-cluster`, or the container")
         return
     yield from list(compiler(name, python)) or [Finding(where, "it does not start; try it by hand on the node")]
+    if os.environ.get("VLLM_USE_FLASHINFER_SAMPLER") == "1":
+        yield from cuda_compiler(name, python)
 
 
 def compiler(name: str, python: str) -> Iterator[Finding]:
@@ -164,6 +181,34 @@ def compiler(name: str, python: str) -> Iterator[Finding]:
         todo = "" if found else "apt-get install gcc, or `module load gcc`"
         yield Finding(f"{name}: C compiler {found or 'none'}", todo)
         yield Finding(f"{name}: {header}", "" if there else "no Python.h: apt-get install python3-dev of this version")
+
+
+def cuda_compiler(name: str, python: str) -> Iterator[Finding]:
+    """nvcc where a Python runs, which FlashInfer's sampler needs; nothing if it does not say."""
+    if found := answer(python, NVCC):
+        todo = "" if found[0] else "VLLM_USE_FLASHINFER_SAMPLER=1 needs it: `module load cuda`, or unset that variable"
+        yield Finding(f"{name}: CUDA compiler {found[0] or 'none'}", todo)
+
+
+def temporary() -> Iterator[Finding]:
+    """The folders of sockets: TMPDIR, and /tmp, where a run by verl has its own whatever TMPDIR says."""
+    folder, most = tempfile.gettempdir(), SOCKET - IN_TMPDIR
+    todo = f"sockets need at most {most}: set TMPDIR to a shorter folder of the node, or unset it"
+    yield Finding(f"TMPDIR {folder} has {len(folder)} bytes", todo if len(os.fsencode(folder)) > most else "")
+    try:
+        with tempfile.TemporaryDirectory(dir=OF_RUNS) as own, socket.socket(socket.AF_UNIX) as probe:
+            probe.bind(os.path.join(own, "socket"))
+    except OSError as error:
+        todo = "runs by verl have their sockets there: make it writable (a container: `--bind /tmp`)"
+        yield Finding(f"socket in {OF_RUNS} ({error.strerror or error})", todo)
+
+
+def other_rays() -> Iterator[Finding]:
+    """Another Ray that a program without an address would join. Runs by verl start their own, so it is no obstacle."""
+    address, noted = os.environ.get("RAY_ADDRESS"), Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
+    for where in (f"RAY_ADDRESS={address}" if address else "", str(noted) if noted.exists() else ""):
+        if where:
+            yield Finding(f"{where} names another Ray, which runs here do not join")
 
 
 def locks(results: Path) -> Finding:
@@ -239,6 +284,8 @@ def findings(
     if asked:
         yield from gpus(asked)
         yield shared_memory()
+        yield from temporary()
+        yield from other_rays()
         yield compiled()
         for entry in pythons:
             yield from environment(*entry.split("=", 1))

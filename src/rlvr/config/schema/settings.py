@@ -249,6 +249,9 @@ class Execution(Strict):
     shards: Annotated[int, Field(ge=1, le=SLICES)]
     verifier_errors: Annotated[float, Field(ge=0, le=1)]
     failed_groups: Annotated[float, Field(ge=0, le=1)]
+    hung_minutes: Annotated[float, Field(gt=0)]
+    logprob_gap_warning: Annotated[float, Field(gt=0)]  # nats per token
+    logprob_gap_limit: Annotated[float, Field(gt=0)]  # nats per token
     kept_prompts: Annotated[int, Field(ge=0)]
     kept_mb: Annotated[float, Field(gt=0)]
     loggers: Annotated[tuple[Literal[LOGGERS.names()], ...], Field(strict=False)]  # type: ignore[valid-type]

@@ -13,9 +13,11 @@ from rlvr.config.registries import EngineKind
 from rlvr.config.schema.settings import Evaluation
 from rlvr.policies.store import Policy, encoder, locate
 from rlvr.records import Completion, Problem
-from rlvr.run_in_env import prepare_vllm
+from rlvr.run_in_env import attention, prepare_vllm
 from rlvr.sampling.engines import EngineError, Sampled, limits_of
 
+# vLLM's model runners and where a sample's random numbers come from: by the other one, a seed has another sample.
+RUNNERS = {False: "runner V1 (torch.Generator)", True: "runner V2 (Philox by Triton)"}
 SPARE_PROMPT_TOKENS = 4096  # tokens for a prompt, beside the response, if the model's context is longer
 
 
@@ -60,6 +62,7 @@ def options(
     """Arguments of vLLM's LLM. `pictured`: its processor of prompts with pictures needs the model's tokenizer."""
     import torch
 
+    on_gpu = torch.cuda.is_available()
     return {
         "model": location,
         "dtype": dtype,
@@ -70,8 +73,9 @@ def options(
         "enable_prefix_caching": True,
         "gpu_memory_utilization": memory,
         "max_model_len": longest,
-        "enforce_eager": not torch.cuda.is_available(),  # compiling for a CPU takes longer than a small model's samples
+        "enforce_eager": not on_gpu,  # compiling for a CPU takes longer than a small model's samples
         "seed": 0,
+        **(attention() if on_gpu else {}),
     }
 
 
@@ -158,6 +162,11 @@ def version() -> str:
     return f"vllm {vllm.__version__}"
 
 
+def runner(engine: Any) -> str:
+    """The model runner of an LLM: vLLM chooses it by the model's architecture, or by VLLM_USE_V2_MODEL_RUNNER."""
+    return RUNNERS[bool(engine.llm_engine.vllm_config.use_v2_model_runner)]
+
+
 def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_memory: float = 0.75) -> Vllm:
     from rlvr.training.deterministic import one_thread
 
@@ -172,7 +181,8 @@ def load(manifest: Path, sampling: Evaluation, *, tensor_parallel: int = 1, gpu_
     pictured = policy.pictures is not None
     arguments = options(place.location, sampling.precision, longest, tensor_parallel, gpu_memory, pictured=pictured)
     leave_no_orphans()  # the engine's processes notice this one's death late or never
-    return Vllm(LLM(**arguments), policy, sampling, installed, longest)
+    engine = LLM(**arguments)
+    return Vllm(engine, policy, sampling, f"{installed}, {runner(engine)}", longest)
 
 
 def positions(location: str) -> int:

@@ -18,4 +18,5 @@ def steps(state: Path) -> list[int]:
     return [*RunFolder(state).steps(), *([int(note.read_text())] if note.exists() else [])]
 
 
-BACKEND = BackendKind(stages=_STAGES, steps=steps, critic=True, weights=True)
+# Version 2: seeds of rollouts that overlap neither between runs nor after a resume.
+BACKEND = BackendKind(stages=_STAGES, steps=steps, critic=True, weights=True, version=2)

@@ -28,6 +28,9 @@ NO_CLIPPING = 1e9  # of gradients: verl needs a number
 SFT_TOKENS = 16384  # per microbatch on one device
 RECEIVER = "rlvr.training.backends.verl.vllm_worker.Receiver"  # of weights, in vLLM's workers
 WITHOUT_PADDING = "flash_attention_2"  # the attention that verl can give packed sequences
+# Of the seeds of vLLM: replicas of a run, to whose seed verl adds their rank, and steps at which it may resume.
+REPLICAS, STEPS = 1 << 7, 1 << 15
+LARGEST_SEED = (1 << 32) // (REPLICAS * STEPS) - 1  # NumPy, which vLLM seeds too, takes 32 bits
 
 
 class Unsupported(Mistake, ValueError):
@@ -71,10 +74,25 @@ def settings(spec: RunSpec, places: Places, execution: Execution) -> dict[str, A
                 f"a minibatch of {prompts} prompts x {spec.rollout.samples_per_prompt} rollouts cannot be shared by "
                 f"{devices} GPUs equally"
             )
+    rollout_seed(spec.seed, spec.steps)  # refused now, not at a resume
     keys: dict[str, Any] = {}
     for part in (_data, _optimization, _loss, _critic, _rollout, _trainer):
         keys |= part(spec, places, execution)
     return keys
+
+
+def rollout_seed(seed: int, step: int) -> int:
+    """vLLM's seed in a process that begins after a step, no other run's and no other process's of this run.
+
+    verl adds a replica's rank to it, so with the run's own seed replica 1 of seed 0 would draw as replica 0 of seed 1.
+    Raises Unsupported for a seed or step beyond 32 bits.
+    """
+    if seed > LARGEST_SEED or step >= STEPS:
+        raise Unsupported(
+            f"seed {seed} and step {step}: a run by verl has a seed of at most {LARGEST_SEED} and at most {STEPS} "
+            "steps, since vLLM's seed holds both in 32 bits; set other `seeds` or fewer `rl.steps`"
+        )
+    return (seed * STEPS + step) * REPLICAS
 
 
 def overrides(spec: RunSpec, places: Places, execution: Execution) -> list[str]:
@@ -217,6 +235,11 @@ def _optimization(spec: RunSpec, places: Places, execution: Execution) -> dict[s
         f"+{ACTOR}.fsdp_config.mixed_precision": mixed,
         f"{ACTOR}.entropy_from_logits_with_chunking": True,
         f"{REFERENCE}.entropy_from_logits_with_chunking": True,
+        # verl would compile the entropy anew for each number of tokens, and on GPUs only.
+        f"{ACTOR}.use_torch_compile": False,
+        f"{ACTOR}.fsdp_config.use_torch_compile": False,
+        f"{REFERENCE}.use_torch_compile": False,
+        f"{REFERENCE}.fsdp_config.use_torch_compile": False,
         f"{REFERENCE}.fsdp_config.model_dtype": "float32",  # like the actor, so that equal weights agree
         f"{REFERENCE}.fsdp_config.dtype": rl.precision,
         f"+{REFERENCE}.fsdp_config.mixed_precision": mixed,
@@ -256,6 +279,9 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.verifier": spec.data.verifier,
         "+rlvr.verifier_errors": execution.verifier_errors,
         "+rlvr.failed_groups": execution.failed_groups,
+        "+rlvr.hung_minutes": execution.hung_minutes,
+        "+rlvr.logprob_gap_warning": execution.logprob_gap_warning,
+        "+rlvr.logprob_gap_limit": execution.logprob_gap_limit,
         "+rlvr.probe.problems": spec.probe.problems,
         "+rlvr.probe.every": spec.probe.every,
         "+rlvr.probe.dense_steps": spec.probe.dense_steps,
@@ -302,6 +328,7 @@ def _critic(spec: RunSpec, places: Places, execution: Execution) -> dict[str, An
         # verl 0.9.1 reads this key alone, for values and update; its configuration has it as a field without a line.
         "+critic.ppo_infer_max_token_len_per_gpu": _microbatch(spec, execution),
         "critic.data_loader_seed": spec.seed,
+        "critic.fsdp.use_torch_compile": False,
         "+critic.fsdp.mixed_precision": mixed_precision(rl.precision),
     }
 
@@ -329,7 +356,7 @@ def _rollout(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         f"{ROLLOUT}.tensor_model_parallel_size": execution.tensor_parallel,
         f"{ROLLOUT}.gpu_memory_utilization": execution.gpu_memory_utilization,
         f"{ROLLOUT}.calculate_log_probs": True,
-        f"{ROLLOUT}.seed": spec.seed,
+        f"{ROLLOUT}.seed": rollout_seed(spec.seed, 0),
         f"{ROLLOUT}.prompt_length": spec.rollout.max_prompt_tokens,
         f"{ROLLOUT}.response_length": spec.rollout.max_response_tokens,
         f"{ROLLOUT}.val_kwargs.n": spec.probe.samples,

@@ -35,6 +35,7 @@ from rlvr.training.backends.verl import own_ray
 # On each node: Ray with the job's CPUs (it would count the host's) or as many as asked, until the step's input ends.
 UNTIL_EOF = f"""
 folder=$1-$SLURM_STEP_ID-$SLURM_PROCID; shift; exec 3<&0
+unset RAY_ADDRESS  # of another Ray
 mkdir -m 700 $folder && export {own_ray.FOLDER}=$folder TMPDIR=$folder || exit
 setsid "$@" --temp-dir=$folder/ray --num-cpus=${{RAY_NODE_CPUS:-$SLURM_CPUS_ON_NODE}} & ray=$!
 {{ cat <&3; kill $ray; }} >/dev/null 2>&1 &

@@ -12,6 +12,7 @@ RELIED_ON = {
     "PPOTrainerSync.__init__": ("config",),
     "PPOTrainerSync.fit": ("agent_loop_manager",),
     "PPOTrainerSync.step": ("metrics", "timing_raw"),
+    "PPOTrainerSync.on_init_end": (),
     "PPOTrainerSync.on_train_begin": (),
     "PPOTrainerSync.on_step_begin": (),
     "PPOTrainerSync.on_step_end": (),

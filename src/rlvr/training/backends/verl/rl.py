@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,15 @@ from rlvr.policies.manifest import fingerprint
 from rlvr.policies.store import Location, load_image_processor, load_tokenizer, locate, sees
 from rlvr.records import sum_of_pictures
 from rlvr.training import loggers, streamed_metrics
-from rlvr.training.backends.verl import data, own_ray
-from rlvr.training.backends.verl.overrides import VERL, Places, Unsupported, overrides
+from rlvr.training.backends.verl import data, own_ray, watchdog
+from rlvr.training.backends.verl.overrides import (
+    ROLLOUT,
+    VERL,
+    Places,
+    Unsupported,
+    overrides,
+    rollout_seed,
+)
 from rlvr.training.backends.verl.requirements import check_version
 from rlvr.training.backends.verl.state import HISTORY, RunFolder, free, history_of, keep_only
 from rlvr.training.inputs import problems_of
@@ -35,10 +44,16 @@ from rlvr.training.run_outputs import TrainedPolicy
 
 TRAINER = "rlvr.training.backends.verl.run_training"
 PATIENCE = 300.0  # seconds for a step to end after SIGTERM, before the training process is killed
+LOOK_EVERY = 10.0  # seconds between looks at the training process's signs of life
+TO_PRINT = 5.0  # seconds for a hanging process to print its stacks
 
 
-def from_newest(state: RunFolder, gpus: int) -> list[str]:
-    """Overrides that make verl resume from the newest checkpoint, if there is one. Raises SystemExit if it cannot."""
+def from_newest(state: RunFolder, gpus: int, seed: int) -> list[str]:
+    """Overrides that make verl resume from the newest checkpoint, if there is one. Raises SystemExit if it cannot.
+
+    vLLM's random numbers begin anew with each process, so their seed has the step: else a resumed run would draw with
+    those of its first steps again.
+    """
     if not (steps := state.steps()):
         return ["trainer.resume_mode='disable'"]
     if not (state.step(steps[-1]) / "actor" / f"model_world_size_{gpus}_rank_0.pt").exists():
@@ -46,12 +61,20 @@ def from_newest(state: RunFolder, gpus: int) -> list[str]:
             f"{state.step(steps[-1])} is of another number of GPUs than {gpus}, so verl cannot resume from it: ask for "
             f"as many as before (config/cluster.yaml, rules, rl.verl), or remove {state.folder} and begin again"
         )
-    return ["trainer.resume_mode='resume_path'", f"trainer.resume_from_path='{state.step(steps[-1])}'"]
+    return [
+        "trainer.resume_mode='resume_path'",
+        f"trainer.resume_from_path='{state.step(steps[-1])}'",
+        f"{ROLLOUT}.seed={rollout_seed(seed, steps[-1])}",
+    ]
 
 
-def train(state: RunFolder, lines: list[str]) -> None:
-    """Run verl until it ends; on SIGTERM it saves after the current step. Raises SystemExit if it fails."""
-    path = state.folder / "overrides.txt"
+def train(state: RunFolder, lines: list[str], hung_minutes: float) -> None:
+    """Run verl until it ends; on SIGTERM it saves after the current step. Raises SystemExit if it fails or hangs.
+
+    A run that hung and got further than before is to be continued. One that did not has failed: it would hang again.
+    """
+    path, before = state.folder / "overrides.txt", state.steps()
+    watchdog.begin(state.folder)
     publish(path, "\n".join(lines) + "\n")
     command = [sys.executable, "-m", TRAINER, str(path)]
     environment = {**own_ray.token(), **os.environ}  # several nodes have one already; Ray reads it as it is imported
@@ -64,13 +87,33 @@ def train(state: RunFolder, lines: list[str]) -> None:
     signal.signal(signal.SIGTERM, ask_to_stop)
     signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGTERM))
     try:
-        code = process.wait()
+        hung = _watch(process, state.folder, hung_minutes)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-    if code:
-        raise SystemExit(f"verl's training ended with exit code {code}; look for the word Error above")
+    if state.rows() is not None:
+        return
+    if hung:
+        print(f"the run hung: {hung}; {state.folder / watchdog.NOTE} has its stacks", flush=True)
+        if state.steps() != before:
+            return
+        raise SystemExit(f"HungError: {hung}, and no checkpoint since it began; the stacks above say what it waits for")
+    if process.returncode:
+        raise SystemExit(f"verl's training ended with exit code {process.returncode}; look for the word Error above")
+
+
+def _watch(process: subprocess.Popen[bytes], folder: Path, hung_minutes: float) -> str | None:
+    """Wait for the training process to end. Where it hung; it prints its stacks if its own watchdog did not end it."""
+    started = time.time()
+    while process.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(LOOK_EVERY)
+        if process.poll() is None and (place := watchdog.overdue(folder, started, hung_minutes)):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(TO_PRINT)
+            return watchdog.note(folder) or f"no sign of life since {place}"
+    return watchdog.note(folder)
 
 
 def merge(shards: Path, base: Location, folder: Path) -> dict[str, str]:
@@ -130,7 +173,8 @@ def main(
         history = history_of(run_folder.folder, (run_folder.steps() or [0])[-1], origin)
         if run_folder.rows() is None:
             publish_json(run_folder.folder / HISTORY, history.entered())
-            train(run_folder, [*lines, *from_newest(run_folder, nodes * gpus_per_node), *(override or [])])
+            newest = from_newest(run_folder, nodes * gpus_per_node, run.seed)
+            train(run_folder, [*lines, *newest, *(override or [])], options.hung_minutes)
         if (rows := run_folder.rows()) is None:
             reached = (run_folder.steps() or [0])[-1]
             print(f"saved at step {reached} of {run.steps}, to be continued", flush=True)

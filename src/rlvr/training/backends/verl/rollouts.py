@@ -109,9 +109,13 @@ class Rollouts:
             **over,
         }
 
-    def timing(self, by_verl: dict[str, float]) -> dict[str, float]:
-        """Seconds by phase as the trainer in process has them, from those by verl's names."""
+    def timing(self, by_verl: dict[str, float], sync: float) -> dict[str, float]:
+        """Seconds by phase as the trainer in process has them, from those by verl's names.
+
+        `sync`: seconds in which these rollouts' weights came to the engine, before the step. They are part of it.
+        """
         seconds = {phase: round(sum(by_verl.get(name, 0.0) for name in names), 4) for phase, names in PHASES.items()}
+        seconds["sync"] = round(sync, 4)
         whole, tokens = sum(seconds.values()), int(self.inputs.lengths_PG.sum())
         whole_step = {"step": round(whole, 4), "tokens_per_second": round(tokens / whole, 1)}
         return {**seconds, "verify": round(self.verify_seconds, 4), **whole_step}

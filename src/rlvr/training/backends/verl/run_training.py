@@ -4,6 +4,7 @@ It composes verl's configuration with a run's overrides, validates it like verl,
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from hydra import compose, initialize_config_module
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from rlvr.child_processes import die_with_parent, leave_no_orphans
-from rlvr.run_in_env import prepare_vllm
+from rlvr.run_in_env import attention, prepare_vllm
 from rlvr.training.backends.verl import own_ray
 from rlvr.training.backends.verl.requirements import check
+from rlvr.training.backends.verl.watchdog import stacks_on
 
 
 def compose_training(overrides: list[str]) -> DictConfig:
@@ -65,13 +67,23 @@ def settle_ray(config: DictConfig, folder: Path) -> None:
             ray_init._temp_dir = str(folder / "ray")  # Ray opens it to every user, and not its parent
 
 
+def settle_attention(config: DictConfig) -> None:
+    """Have vLLM compute attention by what this node can compile, unless an override says otherwise."""
+    rollout = config.actor_rollout_ref.rollout
+    if rollout.name == "vllm":
+        with open_dict(rollout.engine_kwargs):
+            rollout.engine_kwargs.vllm = {**attention(), **rollout.engine_kwargs.get("vllm", {})}
+
+
 def main() -> None:
     from verl.trainer.main_ppo import run_ppo
 
     die_with_parent()  # the parent holds the run's lease
+    stacks_on(signal.SIGUSR1)  # from the parent, if this process hangs
     check()
     config = compose_training(Path(sys.argv[1]).read_text().splitlines())
     prepare_vllm()
+    settle_attention(config)
     with own_ray.own_folder() as folder:
         leave_no_orphans(folder)  # of Ray and its workers
         settle_ray(config, folder)

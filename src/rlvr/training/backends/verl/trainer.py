@@ -9,7 +9,9 @@ probe.jsonl) is saved with its checkpoints, before the file that names the newes
 
 import json
 import shutil
-import uuid
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,9 +26,8 @@ from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.utils import Role
-from verl.trainer.ppo.v1 import PPOTrainerSync, register_trainer
+from verl.trainer.ppo.v1 import register_trainer
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
-from verl.utils import tensordict_utils as tu
 from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.seqlen_balancing import calculate_workload, get_seqlen_balanced_partitions
 from verl.workers.utils.padding import response_from_nested, response_to_nested
@@ -37,9 +38,11 @@ from rlvr.files import publish_json, read_json
 from rlvr.training import measures
 from rlvr.training.backends.verl import losses
 from rlvr.training.backends.verl.adapter import by_rewards_alone, on_tokens, registered, whole_groups
-from rlvr.training.backends.verl.agent_loop import GREEDY
-from rlvr.training.backends.verl.rollouts import Rollouts, values_of
+from rlvr.training.backends.verl.off_policy import check_gap
+from rlvr.training.backends.verl.probes import ProbingTrainer
+from rlvr.training.backends.verl.rollouts import Rollouts
 from rlvr.training.backends.verl.state import EXTRAS, RunFolder
+from rlvr.training.backends.verl.watchdog import Watchdog
 from rlvr.training.backends.verl.worker import ResettingWorker
 from rlvr.training.progress import Deadline, Saves, Stopped
 from rlvr.training.rollout_log import RolloutLog
@@ -57,7 +60,7 @@ class TooManyFailed(RuntimeError):
 
 
 @register_trainer(NAME)
-class VerlTrainer(PPOTrainerSync):
+class VerlTrainer(ProbingTrainer):
     def __init__(self, config: DictConfig):
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"  # another name would select the asynchronous replay buffer
@@ -73,7 +76,8 @@ class VerlTrainer(PPOTrainerSync):
         self.deadline, self.saves = Deadline(), Saves(config.trainer.save_freq, self.ours.save_minutes)
         self.kept_rollouts = RolloutLog.of(self.run_folder.folder, config.trainer.total_training_steps, self.ours)
         self.growing = Live(self.run_folder.folder, list(self.ours.loggers))
-        self.failed_groups, self.probing = 0, False
+        self.failed_groups, self.probing, self.sync_seconds = 0, False, 0.0
+        self.watchdog = Watchdog(self.run_folder.folder, self.run_folder.stop, self.ours.hung_minutes)
         super().__init__(config)
 
     # ---- workers ----
@@ -99,6 +103,10 @@ class VerlTrainer(PPOTrainerSync):
         except Stopped:
             print("asked to stop during the rollouts, which the next process repeats", flush=True)
 
+    def on_init_end(self) -> None:
+        with self._timed_sync():
+            super().on_init_end()
+
     def on_step_begin(self) -> None:
         super().on_step_begin()
         self.prompts_before = self.train_dataloader.state_dict()
@@ -109,10 +117,12 @@ class VerlTrainer(PPOTrainerSync):
             self.checkpoint_manager.sleep_replicas()
             self.actor_rollout_wg.reset_last_layers(self.ours.last_layers)
             self.checkpoint_manager.update_weights(done)
+        self.watchdog.at(f"the rollouts of step {self.global_steps}", self._save_before_step, self._seconds)
 
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         batch = super().step(metrics, timing_raw)
         self.metrics.append(self._row(metrics, timing_raw))
+        self.watchdog.at(f"the end of step {self.global_steps}", partial(self._save_after, self.global_steps))
         self.growing.update(self.rows)
         if self.kept_rollouts is not None:
             of_step = self.global_steps, self.tokenizer, self.weights_PG, self.estimator_state
@@ -149,10 +159,12 @@ class VerlTrainer(PPOTrainerSync):
         return batch.select_keys(keys), failed
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        self.watchdog.at(f"the update of step {self.global_steps}")
         if self.run_folder.stop.exists():
             self._save_before_step()
             raise Stopped
         self.rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
+        check_gap(self.rollouts.gap, self.global_steps, self.ours.logprob_gap_warning, self.ours.logprob_gap_limit)
         inputs, mask_NT = self.rollouts.inputs, self.rollouts.mask_NT
         self.weighed = {} if self.estimator.coupled else self.estimator.figures(inputs.rewards_PG, inputs.values)
         if self.use_critic or by_rewards_alone(self.estimator):  # verl's own way, which calls its registry
@@ -277,67 +289,12 @@ class VerlTrainer(PPOTrainerSync):
         }
         if self.estimator_state:
             row["estimator"] = self.estimator_state
-        return {**row, "timing": rollouts.timing(timing_raw)}
+        return {**row, "timing": rollouts.timing(timing_raw, self.sync_seconds)}
 
-    # ---- held-out measurements ----
-
-    def probe_due(self, step: int) -> bool:
-        probe = self.ours.probe
-        due = step <= probe.dense_steps or step % probe.every == 0
-        return bool(probe.problems) and due and step not in {row["step"] for row in self.probes}
-
-    def probe(self, step: int) -> None:
-        """Sample held-out problems; record pass rates, entropy and overconfidence (ACE sec. 5.3, 5.4)."""
-        greedy = {"greedy": self._greedy()} if self.ours.probe.greedy else {}
-        batch, levels, failed = self._sample_held_out(self.config.actor_rollout_ref.rollout.val_kwargs.n)
-        self.checkpoint_manager.sleep_replicas()  # the actor needs their memory
-        if step in self.ours.probe.kept_steps:
-            self.actor_rollout_wg.keep_weights(str(self.run_folder.kept(step)), step)
-        self.probing = True
-        batch = self._balance_batch(batch, metrics={})
-        self.probing = False
-        batch = self._compute_old_log_prob(batch, metrics={})
-        if self.use_reference_policy:
-            batch = self._compute_ref_log_prob(batch, metrics={})
-        rollouts = Rollouts.of(batch, has_reference=self.use_reference_policy)
-        tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
-        self.checkpoint_manager.update_weights(self.global_steps)
-        self.probes.append(
-            {
-                "step": step,
-                **measures.of_probe(rollouts.correct_PG, [levels[uid] for uid in rollouts.uids]),
-                **greedy,
-                **rollouts.measures(self.tokenizer, self.generated_task),
-                "failed_groups": failed,
-            }
-        )
-        self.growing.update(self.rows)
-
-    def _sample_held_out(self, rollouts: int, *, greedy: bool = False) -> tuple[KVBatchMeta, dict[str, str], int]:
-        """Responses to the held-out problems, the level of each by its uid, and the number of failed groups."""
-        (rows,) = self.val_dataloader  # one batch: data.val_batch_size is null
-        count = len(rows["raw_prompt"])
-        rows["uid"] = np.array([str(uuid.uuid4()) for _ in range(count)], dtype=object)
-        levels = {uid: info["level"] for uid, info in zip(rows["uid"], rows["extra_info"], strict=True)}
-        if greedy:
-            rows["__rollout_n__"] = np.array([rollouts] * count, dtype=object)  # verl's own name
-        requests = tu.get_tensordict(rows)
-        tu.assign_non_tensor_data(requests, GREEDY, greedy)
-        tu.assign_non_tensor_data(requests, "global_steps", self.global_steps)
-        tu.assign_non_tensor_data(requests, "validate", True)
-        tags = [{"is_prompt": True, "status": "pending", "global_steps": self.global_steps}] * count
-        tq.kv_batch_put(keys=list(requests["uid"]), partition_id="val", tags=tags)
-        self.agent_loop_manager.generate_sequences(requests)
-        batch, _ = self.replay_buffer.sample(global_steps=self.global_steps, partition_id="val", batch_size=count)
-        batch, failed = self._whole_groups(batch, count, rollouts)
-        return batch, levels, failed
-
-    def _greedy(self) -> float:
-        """Pass rate of one response per problem at temperature 0."""
-        batch, _, _ = self._sample_held_out(1, greedy=True)
-        infos = values_of(tq.kv_batch_get(batch.keys, batch.partition_id, ["extra_fields"]).pop("extra_fields"))
-        tq.kv_clear(keys=batch.keys, partition_id=batch.partition_id)
-        return float(np.mean([fields["reward_extra_info"]["acc"] for fields in infos]))
+    @property
+    def _seconds(self) -> list[float]:
+        """The seconds of the steps so far."""
+        return [row["timing"]["step"] for row in self.metrics]
 
     # ---- checkpoints ----
 
@@ -351,7 +308,8 @@ class VerlTrainer(PPOTrainerSync):
             self._finish()
 
     def on_step_end(self) -> None:
-        super().on_step_end()
+        with self._timed_sync():
+            super().on_step_end()
         step = self.global_steps
         if self.probe_due(step):
             self.probe(step)
@@ -366,6 +324,13 @@ class VerlTrainer(PPOTrainerSync):
         elif self.saves.late() and step not in self.run_folder.steps():
             self._save_checkpoint()
 
+    @contextmanager
+    def _timed_sync(self) -> Iterator[None]:
+        """Time the weights' way to vLLM and its waking up, which belong to the step whose rollouts follow."""
+        began = time.perf_counter()
+        yield
+        self.sync_seconds = time.perf_counter() - began
+
     def _latest(self) -> dict[str, Any]:
         row = self.metrics[-1]
         values = {"pass_rate": row["pass_rate"], "entropy": row["entropy"], "seconds": row["timing"]["step"]}
@@ -375,6 +340,7 @@ class VerlTrainer(PPOTrainerSync):
         publish_json(self.run_folder.finished, self.rows)
 
     def _save_checkpoint(self) -> None:
+        self.watchdog.at(f"the checkpoint of step {self.global_steps}")
         folder = self.run_folder.step(self.global_steps)
         if self.ours.reference_reset:
             self.actor_rollout_wg.save_reference(str(folder / "reference"))
@@ -385,6 +351,13 @@ class VerlTrainer(PPOTrainerSync):
         self.saves.made()
         for old in self.run_folder.steps()[: -self.ours.keep_checkpoints]:
             shutil.rmtree(self.run_folder.step(old))
+        self.watchdog.at(f"what follows the checkpoint of step {self.global_steps}")
+
+    def _save_after(self, step: int) -> None:
+        """Save the state after a step, for a run that hangs before the next one; its counter may be there already."""
+        self.global_steps = step
+        if step not in self.run_folder.steps():
+            self._save_checkpoint()
 
     def _save_before_step(self) -> None:
         """Save the state from which this step began: its rollouts have changed the order of prompts alone."""
