@@ -100,13 +100,17 @@ def check_golds(verifier: str, golds: Iterable[tuple[str, str]]) -> None:
 # The final channel of gpt-oss: with its marks, or as a decoder writes it that leaves marks out.
 _FINAL = re.compile(r"<\|channel\|>\s*final\b[^\n]{0,80}?<\|message\|>")
 _END = re.compile(r"<\|(?:return|end)\|>")
+_EMPTY = re.compile(r"\\boxed\s*\{\s*\}")  # behind an answer only named: put it in \boxed{}
+_FILLED = re.compile(r"\\boxed\s*\{\s*[^\s}]")
 _ANALYSIS, _FLATTENED = "analysis", "assistantfinal"
 
 
 def in_one_notation(text: str) -> str:
     r"""A response or a solution with `\boxed` for `\fbox`; of one in channels, the last final one behind `</think>`."""
     final = _final_channel(text)
-    return (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+    text = (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+    named = _EMPTY.search(text)
+    return _EMPTY.sub("", text) if named and _FILLED.search(text[: named.start()]) else text
 
 
 def _final_channel(text: str) -> str | None:

@@ -20,30 +20,20 @@ from rlvr.verifiers import (
     in_one_notation,
     last_boxed,
 )
-from rlvr.verifiers._answer import (
-    approximations,
-    directions,
-    domain,
-    in_base,
-    is_name,
-    items,
-    letters_as_unit,
-    measure,
-    modulus,
-    quantities,
-    readings,
-    sides,
-)
-from rlvr.verifiers._latex import undecorated
-from rlvr.verifiers._prose import marked
+from rlvr.verifiers._answer import approximations, domain, in_base, is_name, items, modulus, readings, sides
+from rlvr.verifiers._rewritings import undecorated
+from rlvr.verifiers._statement import stated
+from rlvr.verifiers._units import Unit, directions, letters_as_unit, measure, quantities, ratio, total
+from rlvr.verifiers._words import OTHERWISE, branches, canonical, core, iso_date
 from rlvr.verifiers.memory import remembered
 
-VERSION = 7
+VERSION = 8
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
 
 _INTEGER = re.compile(r"[-+−]?\d+")
 _GAP = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_LETTERS = re.compile(r"\\(?:text|mathrm|ce)\s*\{([A-Za-z][\w ]*)\}|\{(\w)\}")
 _NO_ANSWER = re.compile(r"(?:see|refer to) .*|proof|not ?found|n/?a|nan|null|tbd|\?+", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z]{3}[A-Za-z0-9 .'-]*|[A-Za-z][A-Za-z .'-]*")
 _ARC = re.compile(r"\d\s*'")
@@ -156,26 +146,35 @@ def _compared(answer: str, gold: str) -> Judgement:
 
 
 def _stated(text: str, gold: str) -> Judgement:
-    """Judges the answer that math-verify finds in a text without a box; an expression in prose counts as a whole."""
-    text, expressions = marked(text)
-    values = _math_verify.extracted(text)
-    said = [str(value).rstrip("0") for value in values]
-    if said and said[0] in expressions:
-        return _compared(expressions[said[0]], gold)
-    if not said or any(mark in value for value in said for mark in expressions):
-        return "unparsable", None
-    return ("correct" if _math_verify.equal(_math_verify.whole(undecorated(gold)), values) else "wrong"), str(
-        values[-1]
-    )
+    """Judges the answer that a text without a box states."""
+    answer = stated(text)
+    return ("unparsable", None) if answer is None else _compared(answer, gold)
 
 
 # ---- the readings of an answer ----
 
 
+_POINT = re.compile(r"\A[A-Z]\s*(?=\((?:.*,).*\)\Z)")
+_INTERVAL = re.compile(r"[(\[][^()\[\]]+,[^()\[\]]+[)\]]")
+
+
 def agree(answer: str, gold: str) -> bool:
     """Whether one reading of an answer equals one reading of the gold."""
     lists = not undecorated(gold).startswith(("(", "["))  # a number is no tuple
-    return any(_same(reading, wanted) for wanted in readings(gold) for reading in readings(answer, lists))
+    golds = list(readings(gold))
+    return any(_same(*_alike(reading, wanted)) for wanted in golds for reading in readings(answer, lists))
+
+
+def _alike(answer: str, gold: str) -> tuple[str, str]:
+    """Both as unions if one is a union and the other a list of intervals; P(3,4) as (3,4) for a gold without a name."""
+    if ("\\cup" in answer) != ("\\cup" in gold):
+        answer, gold = _union(answer), _union(gold)
+    return (_POINT.sub("", answer), gold) if gold.startswith("(") else (answer, gold)
+
+
+def _union(text: str) -> str:
+    intervals = items(text)
+    return r" \cup ".join(intervals) if all(map(_INTERVAL.fullmatch, intervals)) else text
 
 
 def _same(answer: str, gold: str) -> bool:
@@ -185,6 +184,8 @@ def _same(answer: str, gold: str) -> bool:
     if modulo and not _reduced(sides(answer)[-1], modulo):
         return False
     answer = sides(answer)[-1] if modulo else answer  # 2^10 = 2 holds modulo 7 alone
+    if modulo and wanted_modulo:
+        answer, gold = _residues(answer, modulo), _residues(gold, modulo)
     golds = _values(gold) if approximations(gold)[1:] else [gold]
     return any(_equal(said, wanted) for one in golds for wanted, said in _pairs(answer, one))
 
@@ -195,11 +196,30 @@ def _reduced(residue: str, modulo: str) -> bool:
     return not numeric or int(residue) < int(modulo)
 
 
+def _residues(text: str, modulo: str) -> str:
+    """A list of residues with those below zero in the range from 0 to the modulus: -1 modulo 6 is 5."""
+    if not re.fullmatch("[0-9]{1,9}", modulo) or "-" not in text:
+        return text
+    *names, last = sides(text)
+    values = [str(int(item) % int(modulo)) if re.fullmatch("-[0-9]{1,9}", item) else item for item in items(last)]
+    return " = ".join([*names, ", ".join(values)])
+
+
 def _equal(answer: str, gold: str) -> bool:
-    """Equality of two answers without chains: as text, in a base, in units, as words, or by math-verify."""
+    """Equality of two answers without chains: as text, as words, by cases, in a base, in units, or by math-verify."""
     if _closed(answer) == _closed(gold):
         return True
     if directions(answer) and directions(gold) and directions(answer) != directions(gold):
+        return False
+    meanings = canonical(answer), canonical(gold)
+    if all(meanings) or iso_date(answer) or iso_date(gold):
+        return meanings[0] == meanings[1]
+    by_cases = branches(answer), branches(gold)
+    if by_cases[0] and by_cases[1]:
+        return _same_branches(by_cases[0], by_cases[1])
+    answer, gold = meanings[0] or answer, meanings[1] or gold
+    (answer, said), (gold, wanted) = core(answer), core(gold)
+    if any(clause and clause.restricts for clause in (said, wanted)) and (said and said.text) != (wanted and wanted.text):
         return False
     sequences = _sequence(answer), _sequence(gold)
     if all(sequences) and any(len(set(words)) < len(words) for words in sequences):
@@ -209,21 +229,69 @@ def _equal(answer: str, gold: str) -> bool:
     if _ARC.search(answer) or _ARC.search(gold):
         return False  # 45 degrees 30 minutes: math-verify leaves the minutes' sign out
     (answer, answer_domain), (gold, gold_domain) = domain(answer), domain(gold)
-    if answer_domain and gold_domain and answer_domain != gold_domain:
+    if answer_domain and gold_domain and _set_of(answer_domain) != _set_of(gold_domain):
         return False
     verdict = _same_in_base(answer, gold)
-    if verdict is not None:
-        return verdict
-    answer_quantities, gold_quantities = quantities(answer), quantities(gold)
-    if answer_quantities and gold_quantities:
-        return answer_quantities == gold_quantities
-    if answer_quantities or gold_quantities:
-        answer, gold = _numbers_of(answer_quantities) or answer, _numbers_of(gold_quantities) or gold
-    (answer, unit), (gold, gold_unit) = measure(answer), measure(gold)
-    if gold_unit and unit is None and letters_as_unit(answer)[1] == gold_unit:
-        answer, unit = letters_as_unit(answer)
-    if unit and gold_unit and unit != gold_unit:
-        return False  # 5 hours for 5 minutes
+    return _same_amount(answer, gold) if verdict is None else verdict
+
+
+def _set_of(domain: str) -> str:
+    return domain.partition("\\in")[2]
+
+
+def _same_branches(answer: list[tuple[str, str]], gold: list[tuple[str, str]]) -> bool:
+    """Equality of definitions by cases, in any order: equal values under equal conditions."""
+    left = list(answer)
+    for value, condition in gold:
+        same = (one for one in left if _same_condition(one[1], condition) and agree(one[0], value))
+        if (found := next(same, None)) is None:
+            return False
+        left.remove(found)
+    return not left
+
+
+def _same_condition(answer: str, gold: str) -> bool:
+    if answer == gold or OTHERWISE in (answer, gold):
+        return answer == gold
+    return _closed(answer) == _closed(gold) or _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
+
+
+def _same_amount(answer: str, gold: str) -> bool:
+    """Equality of quantities by their sizes, else of values."""
+    several = quantities(answer), quantities(gold)
+    if all(several):
+        totals = total(several[0]), total(several[1])
+        if totals[0] and totals[1]:
+            return totals[0] == totals[1]
+        pairs = zip(*several, strict=True) if len(several[0]) == len(several[1]) else ()
+        return [a == b and ratio(u, v) == 1 for (a, u), (b, v) in pairs] == [True] * len(several[0])
+    (answer, unit), (gold, wanted) = (_summed(text) if many else measure(text) for text, many in zip((answer, gold), several, strict=True))
+    if wanted and unit is None and (letters := letters_as_unit(answer)) and letters[1] and ratio(letters[1], wanted):
+        answer, unit = letters
+    if unit and wanted:
+        size = ratio(unit, wanted)
+        if size is None:
+            return False  # 5 hours for 5 metres
+        answer = answer if size == 1 else f"({answer}) \\cdot \\frac{{{size.numerator}}}{{{size.denominator}}}"
+    return _same_value(_in_radians(answer, unit, gold, wanted), _in_radians(gold, wanted, answer, unit))
+
+
+def _summed(text: str) -> tuple[str, Unit | None]:
+    """12 cm, 18 cm as 12, 18; 2 h 30 min as 9000 and the second; the text if the units measure different things."""
+    several = quantities(text)
+    if len({unit for _, unit in several}) == 1:
+        return ", ".join(number for number, _ in several), several[0][1]
+    amount = total(several)
+    return (str(amount[0]), amount[1]) if amount else (text, None)
+
+
+def _in_radians(answer: str, unit: Unit | None, other: str, other_unit: Unit | None) -> str:
+    """Degrees in radians, if the other side is a multiple of pi without a unit."""
+    degrees = unit is not None and unit.bases == (("degree", 1),) and other_unit is None
+    return f"\\frac{{({answer}) \\pi}}{{180}}" if degrees and "\\pi" in other and "\\pi" not in answer else answer
+
+
+def _same_value(answer: str, gold: str) -> bool:
     gold_words, answer_words = _words(gold), _words(answer)
     if gold_words is None and answer_words is not None:
         gold_words = _words(gold, least=2)
@@ -234,11 +302,6 @@ def _equal(answer: str, gold: str) -> bool:
     return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
 
 
-def _numbers_of(several: list[tuple[str, str]]) -> str:
-    """12 cm, 18 cm as 12, 18; empty if the units differ, as in 2 hours 30 minutes."""
-    return ", ".join(number for number, _ in several) if len({unit for _, unit in several}) == 1 else ""
-
-
 def _same_in_base(answer: str, gold: str) -> bool | None:
     """Equality of digits, and of bases if both state one; None if neither does. 25_6 and 25_3 are not equal."""
     said, wanted = in_base(answer), in_base(gold)
@@ -247,12 +310,20 @@ def _same_in_base(answer: str, gold: str) -> bool | None:
     if said and wanted:
         return said == wanted
     digits, other = (said[0], gold) if said else (wanted[0], answer)  # type: ignore[index]
-    return digits == other.replace(" ", "")
+    return digits == other.replace(" ", "") or (said is not None and _decimal(*said) == other)
+
+
+def _decimal(digits: str, base: str) -> str:
+    """The value of a numeral in digits of base ten; empty if it has none."""
+    try:
+        return str(int(digits, int(base))) if 2 <= int(base) <= 36 else ""
+    except ValueError:
+        return ""
 
 
 def _closed(text: str) -> str:
-    """A text without spaces, except between digits: equal texts need no parsing."""
-    return _GAP.sub("", text)
+    r"""A text without spaces, except between digits, and without \text around letters: equal texts need no parsing."""
+    return _GAP.sub("", _LETTERS.sub(r"\1\2", text))
 
 
 def _words(text: str, least: int = SHORTEST_WORD) -> str | None:
@@ -291,7 +362,8 @@ def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:
         return [(gold, _listed(named))]
     if len(chains) == 1:
         short, unit = letters_as_unit(answer)
-        others = [short] if measure(gold)[1] in (None, unit) else []
+        wanted_unit = measure(gold)[1]
+        others = [short] if unit and (wanted_unit is None or ratio(unit, wanted_unit) == 1) else []
         return [(gold, value) for value in dict.fromkeys([*chains[0], *others])]
     stated = in_answer or any(approximations(item)[1:] for item in items(answer))
     return [(gold, ", ".join(values[0] for values in chains) if stated else answer)]

@@ -1,0 +1,77 @@
+r"""The answer that a text without a box states: `The answer is 42.`, `#### 72`, `<answer>42</answer>`, 答案是42。
+
+The last statement counts, as a whole: `Final answer: 2 2/3` is 8/3, and no number of it. A text that only mentions a
+number states nothing. docs/grading.md has a row per decision.
+"""
+
+import re
+
+_TAG = re.compile(r"<answer>\s*(.*?)\s*</answer>", re.DOTALL | re.IGNORECASE)
+_HASHES = re.compile(r"^#### ?(?!#)(.+)$", re.MULTILINE)
+_WORD = (
+    r"\b(?:answer|Answer|ANSWER|antwort|ergebnis|lösung|respuesta|réponse|risposta|resposta|resultado|ответ)\b"
+    r"|答案|最终结果|答え|答(?=[:：是为])|정답|답(?=[은:])"
+)
+_IS = r"(?:\s*(?:is|would be|will be|must be|should be|equals|es|est|ist|è|é|be|=|:|：|为|是|は|은|는|が|—|-(?=\s)))+"
+_STATED = re.compile(rf"(?:{_WORD})(?:\s+to (?:the|this) \w+)?[*_\s]*{_IS}[*_]*[ \t]*\n?\s*(?P<value>[^\n]+)", re.IGNORECASE)
+_HEADED = re.compile(rf"^[#*\s]*(?:(?:the )?final )?(?:{_WORD})[*:：\s]*\n\s*(?P<value>[^\n]+)", re.IGNORECASE | re.MULTILINE)
+# A last line that is a formula or bold, alone or behind `is`; and a number at its end.
+_FORMULA = r"\$\$.+\$\$|\$[^$]+\$|\\\(.+\\\)|\\\[.+\\\]|\*\*[^*]+\*\*"
+_LAST = re.compile(rf"(?:^|\b(?:is|are|be|equals?|get|obtain|gives?|have)|[=:：为是得])\s*(?P<value>{_FORMULA})\s*[.。!]?$")
+_PLAIN = re.compile(r"(?:\b(?:is|are|equals)|=)\s*(?P<value>[-−]?(?:[\d.,/^ ()*+π√-]|\\[a-z]+|[{}])*\d(?:[\d.,/^ ()*+π√{}-]|\\[a-z]+)*)[.。]?$")
+_ALONE = re.compile(r"^[^A-Za-z]*\d[^A-Za-z]*$")
+
+_DENIED = re.compile(r"\b(?:not|never|neither|isn't|cannot|can't|no longer|unknown|unclear)\b|不是|不为", re.IGNORECASE)
+_DOUBT = re.compile(r"\A(?:not|never|neither|definitely not|either|between|less|more|at (?:least|most)|over|under|above|below|不)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[^\s.])(?:[.!?](?=\s|$|\*|\")|[。！？;])")
+_REMARK = re.compile(
+    r",?\s+(?:since|because|as|which|where|when|so|for|by|if|that is|i\.e\.|here)\b(?![^$]*\$[^$]*\Z).*|\s+[-–—]\s+(?=[A-Za-z]).*"
+    r"|(?<=[\w$)}])\s*\((?!\s*mod)[^()]*\)\s*\Z|\s+(?:of|in) (?:the|total|all)\b.*|\s+(?:です|입니다).*",
+    re.DOTALL,
+)
+LONGEST_STATEMENT = 300  # characters
+
+
+def stated(text: str) -> str | None:
+    """The answer that a text states last; None if it states none, denies one, or only mentions a number."""
+    if tags := _TAG.findall(text):
+        return tags[-1] or None
+    for form in (_STATED, _HASHES, _HEADED):
+        if found := list(form.finditer(text)):
+            last = found[-1]
+            return _value(last.group(last.lastindex or 0), text[max(0, last.start() - 20) : last.start()])
+    return _at_the_end(text)
+
+
+def _at_the_end(text: str) -> str | None:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return None
+    last = _SENTENCE.split(lines[-1].rstrip(".。! "))[-1].strip()
+    if len(last) > LONGEST_STATEMENT or _DENIED.search(last):
+        return None
+    found = _LAST.search(last) or _PLAIN.search(last)
+    if found:
+        return _value(found["value"], "")
+    return last if _ALONE.match(last) else None
+
+
+def _value(said: str, before: str) -> str | None:
+    """The value of a statement: without emphasis, what follows its sentence, and remarks."""
+    said = re.sub(r"\*\*|__|(?<!\\)`|</?s>|<\|\w+\|>", "", said[:LONGEST_STATEMENT]).strip()
+    said = re.sub(r"\A(?:\\\(|\\\[|\$+)?\s*(?:(?:the )?(?:final )?answer\s*(?:is|:)\s*)", "", said, flags=re.IGNORECASE)
+    said = re.sub(r".*\bexactly\s+", "", _first_sentence(said)).strip().rstrip("!.。, ")
+    said = re.sub(r"\s*(?:\\[\])]|\$+)\Z", "", said) if said.count("$") % 2 or said.count("\\[") < said.count("\\]") else said
+    said = _REMARK.sub("", said).strip(" ,:")
+    if not said or _DOUBT.match(said) or _DENIED.search(before) or re.match(r"(?i)(?:not|no)\b(?! )", said):
+        return None
+    return said
+
+
+def _first_sentence(said: str) -> str:
+    """A statement up to its sentence's end, outside of formulas."""
+    for end in _SENTENCE.finditer(said):
+        before = said[: end.start()]
+        if before.count("$") % 2 == 0 and before.count("\\(") == before.count("\\)") and not re.search(r"\b[a-z]\Z", before):
+            return before
+    return said
