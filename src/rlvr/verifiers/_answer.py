@@ -104,7 +104,10 @@ def _written(text: str) -> Iterator[str]:
     text = _FAMILY.sub(r"\1, \2", text)
     scientific = _SCIENTIFIC.sub(lambda n: f"{n.group(1)} \\cdot 10^{{{int(n.group(2))}}}", text)
     for written in dict.fromkeys((scientific, text)):
-        yield _ratio(_both_signs(_whole_run(written)))
+        plain, modulo = modulus(_whole_run(written))
+        *names, last = sides(plain) if modulo else [plain]
+        value = " = ".join([*names, _both_signs(last)])
+        yield f"{value} \\pmod{{{modulo}}}" if modulo else _ratio(value)
 
 
 _RUN = re.compile(r"(-?\d{1,6}(?:\s*,\s*-?\d{1,6})+)\s*,\s*\\cdots\s*,\s*(-?\d{1,6})")

@@ -176,7 +176,7 @@ def _money(text: str) -> str:
     return _PRICE(text) if len(text) < 80 else text
 
 
-_CURRENCY = rf"(?:\\text\s*\{{\s*)?(?P<@>(?:[A-Z]{{1,2}})?\\\$|\\?(?:{_MONEY}))(?:\s*\}})?"
+_CURRENCY = rf"(?:\\(?:text|mathrm|textrm)\s*\{{\s*)?(?P<@>(?:[A-Z]{{1,2}})?\\\$|\\?(?:{_MONEY}))(?:\s*\}})?"
 _PRICE = _sub(
     rf"\A{_CURRENCY.replace('@', 'sign')}\s*(?=[\d.\\-])(?P<first>.*)"
     rf"|(?P<second>.*\d)\s*(?P<after>\\\$|[€£¥₹₽₩])",
@@ -186,8 +186,8 @@ _PRICE = _sub(
 
 # ---- words, lists of rows ----
 
-_OR = r"(?<=[\d)}\]\sa-z])(?:或者?|または|또는)|(?<=[\d)}\]] )(?:oder|или)(?= )|(?<=\{ )(?:或者?|oder)(?= \})"
-_AND = r"(?<=[\d)}\]\sa-z])(?:以及|[和与及、]|그리고)(?![^\W\d_a-zA-Z])|(?<=[\d)}\]] )(?:und|и)(?= )"
+_OR = r"(?<=[\d)}\]\sa-z])(?:或者?|または|또는)|(?<=[\d)}\]] )(?:oder|или)(?= )|(?<=[{\s])(?:或者?|または|또는|oder|или)(?=\s*\})"
+_AND = r"(?<=[\d)}\]\sa-z])(?:以及|[和与及、]|그리고)(?![^\W\d_a-zA-Z])|(?<=[\d)}\]] )(?:und|и)(?= )|(?<=[{\s])(?:以及|[和与及]|그리고|und|и)(?=\s*\})"
 
 
 def _matrix(rows: re.Match[str]) -> str:
@@ -315,9 +315,11 @@ REWRITINGS = (
     R(r"math-verify reads \frac\pi3 as another number", braced, ((r"\frac\pi3", r"\frac{\pi}{3}"),), ("\\frac", "\\binom")),
     R("roots without braces", _sub(r"\\sqrt\s*\[(\w+)\]\s*(\w)(?!\w)", r"\\sqrt[\1]{\2}"), ((r"\sqrt[3]4", r"\sqrt[3]{4}"),), ("\\sqrt",)),
     R("upright e and i, and i after a space, as math-verify expects it", _sub(
-        rf"{_TEXT}\{{\s*([ei])\s*\}}|(?<=[\d}})])(i)(?![a-zA-Z{{])", lambda m: f" {m.group(1) or m.group(2)}"),
+        rf"\\(?:text|mathrm|textrm|operatorname)(?:\s*\{{\s*([ei])\s*\}}|\s+([ei])(?![a-zA-Z]))|(?<=[\d}})])(i)(?![a-zA-Z{{])", lambda m: f" {m.group(1) or m.group(2) or m.group(3)}"),
         ((r"\mathrm{e}^2", " e^2"), ("3+4i", "3+4 i"), (r"5\mathrm{i}", "5 i"))),
     R("primes", _sub(r"\^\s*(?:\{\s*('[ ']*)\}|('+))", lambda m: (m.group(1) or m.group(2)).replace(" ", "")), (("f^{''}", "f''"),), ("'",)),
+    R("a fraction of units", _sub(rf"\\frac\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}", r"\1/\2"),
+        ((r"\frac{\text{m}}{\text{s}^2}", r"\text{m}/\text{s}^2"),), ("\\frac",)),
     R("degrees in braces", _sub(r"\^\s*\{\s*\\circ\s*\}", r"^\\circ "), ((r"60^{\circ}", r"60^\circ "),), ("\\circ",)),
     R("a last row break", _sub(r"\\\\\s*(?=\\end\{)", ""), ((r"1\\ \end{pmatrix}", r"1\end{pmatrix}"),), ("\\end",)),
     R("small matrices", _sub(r"\\(begin|end)\{smallmatrix\}", r"\\\1{matrix}"), ((r"\begin{smallmatrix}", r"\begin{matrix}"),), ("smallmatrix",)),
@@ -332,7 +334,7 @@ REWRITINGS = (
     R("a remark is no part of an answer", _sub(r"(?<=\S)\s*\\text\s*\{\s*\(?\s*(?:since|because|as in|i\.e\.|e\.g\.)\b.*", "", re.DOTALL),
         ((r"12 \text{ (since } 3 \cdot 4 = 12)", "12"),), ("\\text",)),
     R("brackets that point outwards are open ends", _sub(r"([\[\]])([^\[\](),]+),([^\[\](),]+)([\[\]])", lambda m: "{}{},{}{}".format(
-        "[" if m.group(1) == "[" else "(", m.group(2), m.group(3), "]" if m.group(4) == "]" else ")")), (("]2,5[", "(2,5)"), ("[2,5[", "[2,5)")), ("[",)),
+        "[" if m.group(1) == "[" else "(", m.group(2), m.group(3), "]" if m.group(4) == "]" else ")")), (("]2,5[", "(2,5)"), ("[2,5[", "[2,5)")), ("]", "[")),
     R("lists of rows are a matrix", _sub(r"\A\[\s*((?:\[[^\[\]]*\]\s*,?\s*)+)\]\Z", _matrix), (("[[1,2],[3,4]]", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),), ("[[",)),
     R("the ratio 3 to 4", _sub(r"(?<=\d)\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(?=\d)", ":"), ((r"3 \text{ to } 4", "3:4"),), ("to",)),
     R("real roots of odd degree", _sub(r"\\sqrt\s*\[([3579])\]\s*\{\s*-\s*(\d+)\s*\}", r"(-\\sqrt[\1]{\2})"), ((r"\sqrt[3]{-8}", r"(-\sqrt[3]{8})"),), ("\\sqrt",)),

@@ -288,6 +288,7 @@ _TOKEN = re.compile(
     r"|(?P<other>\\[a-zA-Z]*|.)",
     re.DOTALL,
 )
+_COMMAND = re.compile(r"\\(?!(?:text|mathrm|mbox|textrm|textit|textbf|operatorname|rm)(?![a-zA-Z]))([a-zA-Z]+) ?")
 _SYMBOLS = {"mu": "µ", "micro": "µ", "Omega": "Ω", "ohm": "Ω", "AA": "Å", "angstrom": "Å", "cdot": "·"}
 _ENDS_A_NUMBER = re.compile(r"(?:[\d})\]|!]|\\pi|\\infty)\s*\Z")
 _ENDS_A_TERM = re.compile(r"(?:[\w})\]|!']|\\[a-zA-Z]+)\s*\Z")
@@ -328,9 +329,10 @@ def _starts(text: str) -> Iterator[tuple[int, bool]]:
 
 def _flat(label: str) -> str:
     r"""A label without \text and commands: \text{k}\Omega as kΩ."""
+    label = _COMMAND.sub(lambda name: _SYMBOLS.get(name.group(1), " "), label)
     while (inner := re.sub(_WRAPPED, r"\g<inside>", label)) != label:
         label = inner
-    return re.sub(r"\\([a-zA-Z]+) ?", lambda name: _SYMBOLS.get(name.group(1), " "), label).strip(" .")
+    return label.strip(" .")
 
 
 def _is_unit(label: str, unit: Unit, apart: bool) -> bool:

@@ -196,12 +196,15 @@ def _reduced(residue: str, modulo: str) -> bool:
     return not numeric or int(residue) < int(modulo)
 
 
+_NEGATIVE = re.compile("- ?[0-9]{1,9}")
+
+
 def _residues(text: str, modulo: str) -> str:
     """A list of residues with those below zero in the range from 0 to the modulus: -1 modulo 6 is 5."""
     if not re.fullmatch("[0-9]{1,9}", modulo) or "-" not in text:
         return text
     *names, last = sides(text)
-    values = [str(int(item) % int(modulo)) if re.fullmatch("-[0-9]{1,9}", item) else item for item in items(last)]
+    values = [str(int(item.replace(" ", "")) % int(modulo)) if _NEGATIVE.fullmatch(item) else item for item in items(last)]
     return " = ".join([*names, ", ".join(values)])
 
 
@@ -299,7 +302,18 @@ def _same_value(answer: str, gold: str) -> bool:
         answer_words = _words(answer, least=2)
     if gold_words is not None and answer_words is not None:
         return gold_words == answer_words
-    return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
+    return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(_with_integer(answer, gold)))
+
+
+_INTEGER_NAME = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
+
+
+def _with_integer(answer: str, gold: str) -> str:
+    r"""An answer such as \frac{\pi}{6} + 2k\pi with the gold's letter for the integer."""
+    said, wanted = set(_INTEGER_NAME.findall(answer)), set(_INTEGER_NAME.findall(gold))
+    if "\\pi" not in gold or len(said) != 1 or len(wanted) != 1:
+        return answer
+    return _INTEGER_NAME.sub(wanted.pop(), answer)
 
 
 def _same_in_base(answer: str, gold: str) -> bool | None:
