@@ -345,10 +345,13 @@ def _is_unit(label: str, unit: Unit, apart: bool) -> bool:
     return apart and all(len(word) > 2 or word in _COUNTED for word in words)
 
 
+_VARIABLES = re.compile(r"(?![sghmlLKNJWAV](?![a-zA-Z]))[a-zA-Z](?![a-zA-Z])")  # single letters that are rarely units
+
+
 def letters_as_unit(text: str) -> tuple[str, Unit | None]:
     """An answer with the letters after its number read as a unit: 6 m gives 6, metre. `measure` reads a product."""
     match = re.fullmatch(r"(?P<body>.*\d)\s*(?P<unit>[a-zA-Z]{1,2}(?:\^\{?[23]\}?)?)", text)
-    unit = _unit(match["unit"]) if match else None
+    unit = _unit(match["unit"]) if match and not _VARIABLES.match(match["unit"]) else None
     return (match["body"].strip(), unit) if match and unit else (text, None)
 
 
