@@ -35,6 +35,8 @@ class VerifierKind:
     Raise `version` when a verdict changes: that repeats the grading, not the sampling. It is a text where a library
     that decides verdicts has its version in it. The functions:
 
+    - `boxed_version` is the version of the verdicts on boxes alone, which decide a reward with `reward.box: required`;
+      None if the verifier never reads an answer without a box, or every response is one.
     - `quick(text, gold)` decides easy cases at once, None for the others.
     - `reads(text)` is the part of a completion that the verdict depends on.
     - `prepare()` is called by each worker before its first question.
@@ -56,6 +58,7 @@ class VerifierKind:
 
     judge: Judge
     version: int | str
+    boxed_version: int | None = None
     quick: Quick = nothing
     reads: Callable[[str], Hashable] = str
     prepare: Callable[[], None] = nothing
@@ -125,6 +128,13 @@ def behind_thought(text: str) -> str | None:
     """What follows the last </think>; None without one, or where another <think> opens behind it."""
     _, mark, answer = text.rpartition(THOUGHT)
     return answer if mark and THINK not in answer else None
+
+
+def without_box(text: str) -> bool:
+    r"""Whether a response has no \boxed or \fbox where its answer is: behind its thought, in its final channel."""
+    text = in_one_notation(text)
+    answer = behind_thought(text)
+    return final_box(text if answer is None else answer) is None and final_box(text) is None
 
 
 def last_boxed(text: str) -> str | None:

@@ -67,6 +67,12 @@ def itself(gold: str) -> str:
         return "error"
 
 
+def response(gold: str) -> str:
+    """A response that answers with a gold."""
+    thought = THOUGHT if gold.startswith(THOUGHT) else ""
+    return f"{thought}{OPEN}{gold.removeprefix(THOUGHT)}}}"
+
+
 def after_think(gold: str) -> str:
     return THOUGHT + gold
 
@@ -441,10 +447,12 @@ def prepare() -> None:
 VERIFIER = VerifierKind(
     judge=judge,
     version=VERSION,
+    boxed_version=VERSION,
     quick=quick,
     reads=reads,
     prepare=prepare,
     check_gold=check_gold,
     itself=itself,
+    answer=response,
     after_think=after_think,
 )
