@@ -157,7 +157,12 @@ def _small(value: Any) -> bool:
     """Whether an expression is short, and its powers can be computed at once."""
     from sympy import Pow
 
-    return value.count_ops() < 60 and all(abs(number) < 10_000 for power in value.atoms(Pow) for number in power.exp.atoms() if number.is_number and number.is_real)
+    return value.count_ops() < 60 and all(
+        abs(number) < 10_000
+        for power in value.atoms(Pow)
+        for number in power.exp.atoms()
+        if number.is_number and number.is_real
+    )
 
 
 def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:

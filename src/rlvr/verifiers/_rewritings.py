@@ -5,12 +5,11 @@ applies. Nothing here computes. docs/grading.md has a row per decision.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rlvr.verifiers._latex import braced, closing, depths, radicals
-from rlvr.verifiers._text import visible
+from rlvr.verifiers import _notation as notation
+from rlvr.verifiers._latex import braced, radicals
 from rlvr.verifiers.memory import remembered
 
 
@@ -31,348 +30,332 @@ def _sub(pattern: str, by: str | Callable[[re.Match[str]], str], flags: int = 0)
 _END = r"(?![a-zA-Z])"  # of a command
 _TEXT = r"\\(?:text|mathrm|textrm|mbox|operatorname)\s*"
 
-# ---- characters ----
-
-_SIGNS = str.maketrans({
-    **dict.fromkeys("−–—﹣－", "-"), "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "÷": r"\div ",
-    "±": r"\pm ", "∓": r"\mp ", "≤": r"\le ", "⩽": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
-    "≡": r"\equiv ", "∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "∖": r"\setminus ",
-    "∅": r"\emptyset ", "⌀": r"\emptyset ", "°": r"^\circ ", "º": r"^\circ ", "˚": r"^\circ ", "∀": r"\forall ",
-    "∠": r"\angle ", "△": r"\triangle ", "∘": r"\circ ",
-    "∣": "|", "…": r"\cdots ", "⋯": r"\cdots ", "′": "'", "’": "'", "∗": "*", "⌊": r"\lfloor ", "⌋": r"\rfloor ",
-    "⟨": r"\langle ", "⟩": r"\rangle ", "⌈": r"\lceil ", "⌉": r"\rceil ", "∑": r"\sum ", "∫": r"\int ",
-    "→": r"\to ", "⁄": "/", "∕": "/", "٪": "%", "。": ".",
-})  # fmt: skip
-_HYPHENS = dict.fromkeys("‐‑‒―⁃", "-")
-_GREEK = re.compile("[Α-ω]")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣ]+")
-_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₍₎ₐₑₒₓₖₙₘ]+")
-_STACKED = re.compile("[¼½¾⅐-⅞↉]")
-
-
-def _before_nfkc(text: str) -> str:
-    r"""Hyphens, digits of any script, and letters in blackboard bold, which NFKC would make plain."""
-    return text if text.isascii() else "".join(c if c.isascii() else _plain(c) for c in text)
-
-
-def _plain(c: str) -> str:
-    if c.isdecimal():
-        return str(int(c))
-    struck = "DOUBLE-STRUCK CAPITAL" in unicodedata.name(c, "")
-    return f"\\mathbb{{{unicodedata.normalize('NFKC', c)}}}" if struck else _HYPHENS.get(c, c)
-
-
-def _characters(text: str) -> str:
-    """Signs of Unicode as commands, 3² as 3^{2}, x₁ as x_{1}, ½ as a fraction."""
-    if text.isascii():
-        return text
-    text = _GREEK.sub(_greek, text.translate(_SIGNS))
-    text = _RAISED.sub(lambda run: f"^{{{_level(run.group())}}}", text)
-    text = _LOWERED.sub(lambda run: f"_{{{_level(run.group())}}}", text)
-    return _STACKED.sub(lambda sign: "\\frac{{{}}}{{{}}}".format(*_level(sign.group()).split("⁄")), text)
-
-
-def _level(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).replace("−", "-")
-
-
-def _greek(letter: re.Match[str]) -> str:
-    """A letter's command; a letter with an accent stays as it is."""
-    match = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?(\w+)", unicodedata.name(letter.group(), ""))
-    if not match:
-        return letter.group()
-    name = match.group(2).lower().replace("lamda", "lambda")
-    return f"\\{name if match.group(1) == 'SMALL' else name.capitalize()} "
-
-
-# ---- commands ----
-
-_RENAMED = {
-    **dict.fromkeys(("dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"), "\\frac"),
-    **dict.fromkeys(("leqslant", "leq"), "\\le"),
-    **dict.fromkeys(("geqslant", "geq"), "\\ge"),
-    **dict.fromkeys(("dots", "ldots", "dotsc", "dotsb"), "\\cdots"),  # math-verify drops the others
-    **{"neq": "\\ne", "varnothing": "\\emptyset", "ast": "*", "colon": ":", "degree": "^\\circ", "lbrace": "\\{"},
-    **{"rbrace": "\\}", "vert": "|", "lvert": "|", "rvert": "|", "mid": "|", "lt": "<", "gt": ">", "bmod": "\\mod"},
-    **{"langle": "(", "rangle": ")", "prime": "'", "lg": "\\log_{10}", "imath": "i", "jmath": "j"},
-    "gamma": "\\kappa_{g}",  # math-verify reads \gamma^2 - 8 as the function of -6, and \gamma as a number
-}
-
-
-def _renamed(command: re.Match[str]) -> str:
-    new, after = _RENAMED.get(command.group(2) or ""), command.string[command.end() :].lstrip()[:1]
-    if new is None or (after == "_" and "_" in new):
-        return command.group()
-    return f"{new} " if new[-1].isalpha() else new
-
-
-def _rows(system: re.Match[str]) -> str:
-    """The rows of a system of equations as a list; a matrix or a definition by cases stays."""
-    rows = [row.replace("&", " ").strip(" ,;") for row in system.group(2).split("\\\\") if row.strip()]
-    several = len(rows) > 1 or system.group(1) in ("array", "cases")
-    equations = all("=" in row and not re.search(r"\bif\b|<|>|\\[lg]e(?![a-z])|\\text", row) for row in rows)
-    return ", ".join(rows) if equations or not several else system.group()
-
-
-def _of_two(numbers: re.Match[str]) -> str:
-    return "G_{{c}}({}, {})".format(*sorted(part.strip() for part in numbers.groups()))
-
-
-# ---- numbers ----
-
-_GROUPED = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?![\d,])")
-_ZEROS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_ZEROS |= {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "만": 4, "亿": 8, "億": 8, "억": 8}
-_CURRENCIES = {"$": "dollar", "USD": "dollar", "US$": "dollar", "mathdollar": "dollar", "textdollar": "dollar"}
-_CURRENCIES |= {"€": "euro", "EUR": "euro", "euro": "euro", "texteuro": "euro", "£": "sterling", "GBP": "sterling"}
-_CURRENCIES |= {"pounds": "sterling", "textsterling": "sterling", "¥": "¥", "yen": "¥", "textyen": "¥", "RMB": "yuan"}
-_CURRENCIES |= {"CNY": "yuan", "JPY": "yen", "₹": "rupee", "Rs": "rupee", "INR": "rupee", "rupee": "rupee", "₽": "ruble"}
-_CURRENCIES |= {"₩": "won", "CHF": "franc"}
-_MONEY = "|".join(
-    sorted((re.escape(name) + (r"\b\.?" if name[-1].isalpha() else "") for name in _CURRENCIES), key=len, reverse=True)
-)
-
-
-def joined(text: str, listed: bool) -> str:
-    """1,000 as 1000, or as the list 1, 000; a comma inside brackets always separates: (3,100) is a pair."""
-    if not _GROUPED.search(text):
-        return text
-    depth = depths(text, braces=False)
-
-    def written(number: re.Match[str]) -> str:
-        separate = depth[number.start()] > 0 or (listed and not re.search(",0", number.group()))
-        return number.group().replace(",", ", ") if separate else re.sub("[ ,]", "", number.group())
-
-    return _GROUPED.sub(written, text)
-
-
-def _fraction(number: re.Match[str]) -> str:
-    r"""0.1\overline{6} as \frac{15}{90}."""
-    whole, fixed = number["whole"], number["fixed"]
-    repeated = re.sub(r"\D", "", number["repeated"])
-    top = int(f"{whole}{fixed}{repeated}") - int(f"0{whole}{fixed}")
-    return f"\\frac{{{top}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
-
-
-def _twice(number: re.Match[str]) -> str:
-    r"""The double factorial 6!! as 2^{3} \cdot 3!, and 7!! as \frac{7!}{2^{3} \cdot 3!}."""
-    half, odd = divmod(int(number.group(1)), 2)
-    even = f"2^{{{half}}} \\cdot {half}!"
-    return f"\\frac{{{number.group(1)}!}}{{{even}}}" if odd else f"({even})"
-
-
-def _multiplied(multiple: re.Match[str]) -> str:
-    r"""5 million as 5 \cdot 10^{6}; in 5 \text{ million dollars} the unit stays in its \text."""
-    rest = " \\text{" if multiple["text"] and not multiple["end"] else ""
-    return f" \\cdot 10^{{{_ZEROS[multiple['word']]}}}{rest}"
-
-
-def _priced(amount: re.Match[str]) -> str:
-    unit = _CURRENCIES.get((amount["sign"] or amount["after"]).strip("\\ ."), "dollar")
-    return (amount["first"] or amount["second"]) + (f"\\text{{ {unit}}}" if unit.isalpha() else "")
-
-
-def _money(text: str) -> str:
-    return _PRICE(text) if len(text) < 80 else text
-
-
-_CURRENCY = rf"(?:\\(?:text|mathrm|textrm)\s*\{{\s*)?(?P<@>(?:[A-Z]{{1,2}})?\\\$|\\?(?:{_MONEY}))(?:\s*\}})?"
-_PRICE = _sub(
-    rf"\A{_CURRENCY.replace('@', 'sign')}\s*(?=[\d.\\-])(?P<first>.*)"
-    rf"|(?P<second>.*\d)\s*(?P<after>\\\$|[€£¥₹₽₩])",
-    _priced,
-    re.DOTALL,
-)
-
-# ---- words, lists of rows ----
-
-_OR = r"(?<=[\d)}\]\sa-z])(?:或者?|または|또는)|(?<=[\d)}\]] )(?:oder|или)(?= )|(?<=[{\s])(?:或者?|または|또는|oder|или)(?=\s*\})"
-_AND = r"(?<=[\d)}\]\sa-z])(?:以及|[和与及、]|그리고)(?![^\W\d_a-zA-Z])|(?<=[\d)}\]] )(?:und|и)(?= )|(?<=[{\s])(?:以及|[和与及]|그리고|und|и)(?=\s*\})"
-
-
-def _matrix(rows: re.Match[str]) -> str:
-    cells = (row.replace(",", "&") for row in re.findall(r"\[([^\[\]]*)\]", rows.group(1)))
-    return "\\begin{pmatrix}" + "\\\\".join(cells) + "\\end{pmatrix}"
-
-
-# ---- degrees, modulus ----
-
-_DEGREES = re.compile(
-    r"\s*\^\s*(?:\\circ(?![a-zA-Z])|\{\s*\\circ\s*\})(?:\s*(?:\\text|\\mathrm)?\s*\{?\s*([CF])\s*\}?(?![a-zA-Z]))?"
-)
-_ARC = re.compile(r"(?P<degrees>\d+)\s*\^\s*\\circ\s*(?P<minutes>\d+)\s*'(?:\s*(?P<seconds>\d+)\s*'')?")
-_IN_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*(?:\\circ(?![a-zA-Z])|\{\s*\\circ\s*\})")
-_ANGLES = re.compile(r"\\?(?:sin|cos|tan|cot|sec|csc)(?![a-z])")
-_MODULUS = re.compile(
-    r"\s*(?:\\pmod\s*|\(\s*(?:\\(?:text|mathrm|operatorname)\s*\{\s*mod\s*\}|\\mod(?![a-z])|mod\b)\s*)"
-    r"(?P<braced>\{[^{}]*\}|[^(){}]+)\s*\)?$|\s*(?:\\mod(?![a-z])|\bmod\b)\s*(?P<bare>\{[^{}]*\}|\w+)$"
-)
-
-
-def _degrees(text: str) -> str:
-    r"""The text with degrees at its end as a unit, without degrees elsewhere; 45^\circ 30' stays."""
-    if _ANGLES.search(text):
-        return _IN_DEGREES.sub(r"\\frac{\1\\pi}{180}", text)
-    if arc := _ARC.fullmatch(text):
-        minutes = f"{arc['degrees']} + \\frac{{{arc['minutes']}}}{{60}}"
-        return f"({minutes}" + (f" + \\frac{{{arc['seconds']}}}{{3600}}" if arc["seconds"] else "") + ")\\text{ degrees}"
-    if re.search(r"\d\s*'", text):
-        return text
-    *others, last = [None, *_DEGREES.finditer(text)]
-    if last is None or others[1:] or last.end() < len(text.rstrip()):
-        return _DEGREES.sub("", text)
-    unit = {"C": "celsius", "F": "fahrenheit"}.get(last.group(1) or "", "degrees")
-    return f"{text[: last.start()]}\\text{{ {unit}}}"
-
-
-def _modulus(text: str) -> str:
-    r"""The text with a modulus at its end as \pmod{7}."""
-    match = _MODULUS.search(text)
-    if not match or (match["bare"] and "\\equiv" not in text):
-        return text
-    value = (match["braced"] or match["bare"]).strip("{} ")
-    return f"{text[: match.start()]} \\pmod{{{value}}}"
-
-
-# ---- what surrounds an answer ----
-
-_AROUND = ((r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("__", "__"), ("`", "`"), ("'", "'"), ('"', '"'))
-_NO_WORD = re.compile(r"\\(?:text|mathrm)\s*\{(\s*(?:\\?\$|-)?\s*\d[^{}]*|[^{}]*,[^{}]*)\}")  # a number, a list
-_STATED = re.compile(
-    r"\A(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*|\A\\text\s*\{[^{}]*(?:is|:)\s*\}|\A\\ell\s*:(?=.*=)", re.IGNORECASE
-)
-_STOP = re.compile(r"(?<=[^.\s\\])\s*[.,;。]$")
-
-
-def _repeats(listed: str) -> bool:
-    """Whether a list of words has one twice: True, False, True is a sequence and no set."""
-    words = [item.strip() for item in listed.split(",")]
-    return len(set(words)) < len(words) and all(word.isalpha() for word in words)
-
-
-def _peeled(text: str) -> str:
-    """An answer without a closing full stop, dollars, brackets of formulas and redundant braces around it."""
-    while True:
-        before = text
-        text = _STATED.sub("", _STOP.sub("", visible(text.strip())), count=1) if text else text
-        for opens, closes in _AROUND:
-            if len(text) > len(opens) + len(closes) and text.startswith(opens) and text.endswith(closes):
-                text = text[len(opens) : -len(closes)]
-        if (unworded := _NO_WORD.fullmatch(text)) and not _repeats(unworded.group(1)):
-            text = unworded.group(1)
-        text = re.sub(r"(?<!\\)\\{1,2}$", "", text)
-        if text.startswith("{") and len(text) > 1 and closing(text, 0) == len(text) - 1:
-            text = f"\\{text[:-1]}\\}}" if _SET.fullmatch(text) else text[1:-1]
-        if text == before:
-            return text
-
-
-_SET = re.compile(r"\{\s*[a-z]\s*(?:\\in.*)?(?:\||\\mid|:)[^|]*\}")  # {x | x > 2} without backslashes
-
-
 # ---- the table ----
 
 R = Rewriting
 REWRITINGS = (
-    R("NFKC would make \N{DOUBLE-STRUCK CAPITAL R} an R", _before_nfkc, (("x‑1", "x-1"), ("ℝ", r"\mathbb{R}"), ("١٢", "12"))),
-    R("what surrounds an answer", _peeled, (("$5$.", "5"), (r"\(5\)", "5"), ("{{5}}", "5"), ("The answer is 5", "5"))),
-    R("marks and labels in front of an answer or behind it", _sub(
-        r"\\(?:color|textcolor|hspace|vspace|tag|vphantom|phantom)\*?\s*\{[^{}]*\}|\\kern\s*-?[\d.]+\s*[a-z]{2}|</?s>"
-        r"|<\|\w+\|>|[✓✔✅□■]|\\(?:checkmark|blacksquare|qed)(?![a-zA-Z])|\A\s*(?:(?:\\(?:Rightarrow|implies|to|therefore)"
-        r"(?![a-zA-Z])|[→⇒∴]|#{2,})\s*)+", " "), ((r"\textcolor{red}{5}", " {5}"), (r"42 ✓", "42  "))),
-    R("the letter of a choice in front of its value", _sub(
-        r"\A(?:\\text(?:bf)?\s*\{\s*)?\([A-J]\)\s*\}?\s*(?:\\[ ,;:]|~|\\q?quad)*\s*(?=[^\s)}])", ""),
-        ((r"\textbf{(E)}\ 10", "10"), ("(A)", "(A)")), ("(",)),
-    R("a currency in front is a unit behind", _money,
-        (("€12", r"12\text{ euro}"), (r"\text{Rs. }18", r"18\text{ rupee}"), (r"\yen 18", "18"))),
-    R("signs of Unicode", _characters, (("3²", "3^{2}"), ("x₁", "x_{1}"), ("≤", r"\le "), ("½", r"\frac{1}{2}"))),
-    R("separators of thousands", _sub(
-        r"(?<=\d)(?:\\[,;:! ]|\{,\}|\s*,\s*\\!|\\!,|')\s*(?=\d{3}(?!\d))", ""), ((r"1\,000", "1000"), ("1{,}000", "1000"))),
+    R(
+        "NFKC would make \N{DOUBLE-STRUCK CAPITAL R} an R",
+        notation.before_nfkc,
+        (("x‑1", "x-1"), ("ℝ", r"\mathbb{R}"), ("١٢", "12")),
+    ),
+    R(
+        "what surrounds an answer",
+        notation.peeled,
+        (("$5$.", "5"), (r"\(5\)", "5"), ("{{5}}", "5"), ("The answer is 5", "5")),
+    ),
+    R(
+        "marks and labels in front of an answer or behind it",
+        _sub(
+            r"\\(?:color|textcolor|hspace|vspace|tag|vphantom|phantom)\*?\s*\{[^{}]*\}|\\kern\s*-?[\d.]+\s*[a-z]{2}|</?s>"
+            r"|<\|\w+\|>|[✓✔✅□■]|\\(?:checkmark|blacksquare|qed)(?![a-zA-Z])|\A\s*(?:(?:\\(?:Rightarrow|implies|to|therefore)"
+            r"(?![a-zA-Z])|[→⇒∴]|#{2,})\s*)+",
+            " ",
+        ),
+        ((r"\textcolor{red}{5}", " {5}"), (r"42 ✓", "42  ")),
+    ),
+    R(
+        "the letter of a choice in front of its value",
+        _sub(r"\A(?:\\text(?:bf)?\s*\{\s*)?\([A-J]\)\s*\}?\s*(?:\\[ ,;:]|~|\\q?quad)*\s*(?=[^\s)}])", ""),
+        ((r"\textbf{(E)}\ 10", "10"), ("(A)", "(A)")),
+        ("(",),
+    ),
+    R(
+        "a currency in front is a unit behind",
+        notation.money,
+        (("€12", r"12\text{ euro}"), (r"\text{Rs. }18", r"18\text{ rupee}"), (r"\yen 18", "18")),
+    ),
+    R(
+        "signs of Unicode",
+        notation.characters,
+        (("3²", "3^{2}"), ("x₁", "x_{1}"), ("≤", r"\le "), ("½", r"\frac{1}{2}")),
+    ),
+    R(
+        "separators of thousands",
+        _sub(r"(?<=\d)(?:\\[,;:! ]|\{,\}|\s*,\s*\\!|\\!,|')\s*(?=\d{3}(?!\d))", ""),
+        ((r"1\,000", "1000"), ("1{,}000", "1000")),
+    ),
     R("am and pm", _sub(r"\b([ap])\.\s?m\.?(?![a-z])", r"\1m"), (("3:30 p.m.", "3:30 pm"),), (".m", ". m")),
-    R("a number in words in front of its unit", _sub(r"\A\\text\s*\{\s*(-?\d[\d.,]*)\s*\}(?!\s*[\d.,/^_])", r"\1"), ((r"\text{12}\ \text{cm}", r"12\ \text{cm}"),), ("\\text",)),
-    R("a bar over all digits", _sub(r"\A\\overline\s*\{(\d+)\}\Z", r"\1"), ((r"\overline{204}", "204"),), ("\\overline",)),
-    R("cis", _sub(r"(?:\\(?:operatorname|text|mathrm)\s*\{\s*cis\s*\}|\\?\bcis(?![a-z]))\s*(\([^()]*\)|\\?[\w.]+(?:\{[^{}]*\})*(?:\^\s*\\circ)?)", r"(\\cos \1 + i \\sin \1)"),
-        ((r"2\operatorname{cis}(x)", r"2(\cos (x) + i \sin (x))"),), ("cis",)),
+    R(
+        "a number in words in front of its unit",
+        _sub(r"\A\\text\s*\{\s*(-?\d[\d.,]*)\s*\}(?!\s*[\d.,/^_])", r"\1"),
+        ((r"\text{12}\ \text{cm}", r"12\ \text{cm}"),),
+        ("\\text",),
+    ),
+    R(
+        "a bar over all digits",
+        _sub(r"\A\\overline\s*\{(\d+)\}\Z", r"\1"),
+        ((r"\overline{204}", "204"),),
+        ("\\overline",),
+    ),
+    R(
+        "cis",
+        _sub(
+            r"(?:\\(?:operatorname|text|mathrm)\s*\{\s*cis\s*\}|\\?\bcis(?![a-z]))\s*(\([^()]*\)|\\?[\w.]+(?:\{[^{}]*\})*(?:\^\s*\\circ)?)",
+            r"(\\cos \1 + i \\sin \1)",
+        ),
+        ((r"2\operatorname{cis}(x)", r"2(\cos (x) + i \sin (x))"),),
+        ("cis",),
+    ),
     R("a colon in braces", lambda text: text.replace("{:}", ":"), (("3{:}45", "3:45"),), ("{:}",)),
     R("dollars", lambda text: text.replace("\\$", ""), ((r"\$5", "5"),), ("$",)),
     R("dots", lambda text: text.replace("...", r"\cdots "), (("1, 2, ...", r"1, 2, \cdots "),), ("...",)),
-    R("escaped twice, as in JSON within JSON", lambda text: text if "\\begin" in text else re.sub(
-        r"\\\\(?=[a-zA-Z])", r"\\", text), ((r"\\frac12", r"\frac12"),), ("\\\\",)),
-    R("spaces and sizes", _sub(
-        r"(\\\\)(?:\s*\[[-\d.]+\s*(?:pt|ex|em|mm|cm)\])?|\\!|\\[,;:> ]|~"
-        r"|\\(?:left|right)\s*\.|\\(?:left|right|[bB]igg?[lr]?|q?quad|enspace|thinspace|(?:display|text)style|limits|hline)"
-        rf"{_END}", lambda space: "\\\\ " if space.group(1) else "" if space.group() == "\\!" else " "),
-        ((r"\left(1,\,2\right)", " (1, 2 )"), (r"1\\[2pt]2", r"1\\ 2")), ("\\", "~")),
-    R("one name for a command", _sub(r"(\\\\)|\\([a-zA-Z]+)", _renamed), ((r"\dfrac12", r"\frac 12"), (r"\leq 2", r"\le  2")), ("\\",)),
-    R("fonts", _sub(
-        r"\\(?:mathbf|boldsymbol|bm|mathit|mathsf|mathnormal|mathstrut|underline|textup|texttt|textsf|emph|bf|it|sf|tt|rm"
-        rf"|textcircled|tiny|small|large|Large|LARGE|huge|Huge){_END}\s*", ""), ((r"\mathbf{5}", "{5}"), (r"\bf 5", "5")), ("\\",)),
-    R("blackboard bold needs braces", _sub(r"\\mathbb\s+([A-Z])", r"\\mathbb{\1}"), ((r"\mathbb R", r"\mathbb{R}"),), ("\\mathbb ",)),
-    R("math-verify takes gcd(a, b) of two letters for 1", _sub(
-        r"\\gcd\s*\((?=[^()]*[a-z])([^(),]*),([^(),]*)\)", _of_two), ((r"\gcd(n,m)", "G_{c}(m, n)"),), ("\\gcd",)),
-    R(r"\choose", _sub(rf"(?:\{{|\A)([^{{}}]*)\\choose{_END}([^{{}}]*)(?:\}}|\Z)", r"\\binom{\1}{\2}"),
-        ((r"{10 \choose 3}", r"\binom{10 }{ 3}"),), ("\\choose",)),
-    R(r"math-verify reads \frac\pi3 as another number", braced, ((r"\frac\pi3", r"\frac{\pi}{3}"),), ("\\frac", "\\binom")),
-    R("roots without braces", _sub(r"\\sqrt\s*\[(\w+)\]\s*(\w)(?!\w)", r"\\sqrt[\1]{\2}"), ((r"\sqrt[3]4", r"\sqrt[3]{4}"),), ("\\sqrt",)),
-    R("upright e and i, and i after a space, as math-verify expects it", _sub(
-        rf"\\(?:text|mathrm|textrm|operatorname)(?:\s*\{{\s*([ei])\s*\}}|\s+([ei])(?![a-zA-Z]))|(?<=[\d}})])(i)(?![a-zA-Z{{])", lambda m: f" {m.group(1) or m.group(2) or m.group(3)}"),
-        ((r"\mathrm{e}^2", " e^2"), ("3+4i", "3+4 i"), (r"5\mathrm{i}", "5 i"))),
-    R("primes", _sub(r"\^\s*(?:\{\s*('[ ']*)\}|('+))", lambda m: (m.group(1) or m.group(2)).replace(" ", "")), (("f^{''}", "f''"),), ("'",)),
-    R("a fraction of units", _sub(rf"\\frac\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}", r"\1/\2"),
-        ((r"\frac{\text{m}}{\text{s}^2}", r"\text{m}/\text{s}^2"),), ("\\frac",)),
+    R(
+        "escaped twice, as in JSON within JSON",
+        lambda text: text if "\\begin" in text else re.sub(r"\\\\(?=[a-zA-Z])", r"\\", text),
+        ((r"\\frac12", r"\frac12"),),
+        ("\\\\",),
+    ),
+    R(
+        "spaces and sizes",
+        _sub(
+            r"(\\\\)(?:\s*\[[-\d.]+\s*(?:pt|ex|em|mm|cm)\])?|\\!|\\[,;:> ]|~"
+            r"|\\(?:left|right)\s*\.|\\(?:left|right|[bB]igg?[lr]?|q?quad|enspace|thinspace|(?:display|text)style|limits|hline)"
+            rf"{_END}",
+            lambda space: "\\\\ " if space.group(1) else "" if space.group() == "\\!" else " ",
+        ),
+        ((r"\left(1,\,2\right)", " (1, 2 )"), (r"1\\[2pt]2", r"1\\ 2")),
+        ("\\", "~"),
+    ),
+    R(
+        "one name for a command",
+        _sub(r"(\\\\)|\\([a-zA-Z]+)", notation.renamed),
+        ((r"\dfrac12", r"\frac 12"), (r"\leq 2", r"\le  2")),
+        ("\\",),
+    ),
+    R(
+        "fonts",
+        _sub(
+            r"\\(?:mathbf|boldsymbol|bm|mathit|mathsf|mathnormal|mathstrut|underline|textup|texttt|textsf|emph|bf|it|sf|tt|rm"
+            rf"|textcircled|tiny|small|large|Large|LARGE|huge|Huge){_END}\s*",
+            "",
+        ),
+        ((r"\mathbf{5}", "{5}"), (r"\bf 5", "5")),
+        ("\\",),
+    ),
+    R(
+        "blackboard bold needs braces",
+        _sub(r"\\mathbb\s+([A-Z])", r"\\mathbb{\1}"),
+        ((r"\mathbb R", r"\mathbb{R}"),),
+        ("\\mathbb ",),
+    ),
+    R(
+        "math-verify takes gcd(a, b) of two letters for 1",
+        _sub(r"\\gcd\s*\((?=[^()]*[a-z])([^(),]*),([^(),]*)\)", notation.of_two),
+        ((r"\gcd(n,m)", "G_{c}(m, n)"),),
+        ("\\gcd",),
+    ),
+    R(
+        r"\choose",
+        _sub(rf"(?:\{{|\A)([^{{}}]*)\\choose{_END}([^{{}}]*)(?:\}}|\Z)", r"\\binom{\1}{\2}"),
+        ((r"{10 \choose 3}", r"\binom{10 }{ 3}"),),
+        ("\\choose",),
+    ),
+    R(
+        r"math-verify reads \frac\pi3 as another number",
+        braced,
+        ((r"\frac\pi3", r"\frac{\pi}{3}"),),
+        ("\\frac", "\\binom"),
+    ),
+    R(
+        "roots without braces",
+        _sub(r"\\sqrt\s*\[(\w+)\]\s*(\w)(?!\w)", r"\\sqrt[\1]{\2}"),
+        ((r"\sqrt[3]4", r"\sqrt[3]{4}"),),
+        ("\\sqrt",),
+    ),
+    R(
+        "upright e and i, and i after a space, as math-verify expects it",
+        _sub(
+            r"\\(?:text|mathrm|textrm|operatorname)(?:\s*\{\s*([ei])\s*\}|\s+([ei])(?![a-zA-Z]))|(?<=[\d})])(i)(?![a-zA-Z{])",
+            lambda m: f" {m.group(1) or m.group(2) or m.group(3)}",
+        ),
+        ((r"\mathrm{e}^2", " e^2"), ("3+4i", "3+4 i"), (r"5\mathrm{i}", "5 i")),
+    ),
+    R(
+        "primes",
+        _sub(r"\^\s*(?:\{\s*('[ ']*)\}|('+))", lambda m: (m.group(1) or m.group(2)).replace(" ", "")),
+        (("f^{''}", "f''"),),
+        ("'",),
+    ),
+    R(
+        "a fraction of units",
+        _sub(rf"\\frac\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}\{{\s*({_TEXT}\{{[^{{}}]*\}}[^{{}}]*)\}}", r"\1/\2"),
+        ((r"\frac{\text{m}}{\text{s}^2}", r"\text{m}/\text{s}^2"),),
+        ("\\frac",),
+    ),
     R("degrees in braces", _sub(r"\^\s*\{\s*\\circ\s*\}", r"^\\circ "), ((r"60^{\circ}", r"60^\circ "),), ("\\circ",)),
     R("a last row break", _sub(r"\\\\\s*(?=\\end\{)", ""), ((r"1\\ \end{pmatrix}", r"1\end{pmatrix}"),), ("\\end",)),
-    R("small matrices", _sub(r"\\(begin|end)\{smallmatrix\}", r"\\\1{matrix}"), ((r"\begin{smallmatrix}", r"\begin{matrix}"),), ("smallmatrix",)),
+    R(
+        "small matrices",
+        _sub(r"\\(begin|end)\{smallmatrix\}", r"\\\1{matrix}"),
+        ((r"\begin{smallmatrix}", r"\begin{matrix}"),),
+        ("smallmatrix",),
+    ),
     R("empty braces are the empty set", _sub(r"\\\{\s*\\\}", r"\\emptyset "), ((r"\{ \}", r"\emptyset "),), ("\\{",)),
-    R("a system of equations is its list", _sub(
-        r"(?:\\left\s*)?(?:\\\{)?\s*\\begin\{(aligned|align\*?|gathered|split|cases|eqnarray\*?|array)\}(?:\{[lcr ]*\})?"
-        r"(.*?)\\end\{\1\}\s*(?:\\right\s*\.)?", _rows, re.DOTALL),
-        ((r"\begin{cases}x=3\\y=4\end{cases}", "x=3, y=4"),), ("\\begin",)),
-    R("an aligned equation", lambda text: text if "\\begin" in text else text.replace("&=", "="), (("x &= 5", "x = 5"),), ("&=",)),
-    R("connectives of other languages", _sub(rf"(?:\\text\s*\{{\s*)?(?:{_OR}|(?P<and>{_AND}))(?:\s*\}})?", lambda m: "\\text{ and }" if m["and"] else "\\text{ or }"),
-        (("3或4", r"3\text{ or }4"), ("3 oder 4", r"3 \text{ or } 4"), ("3和4", r"3\text{ and }4")), ("或", "和", "与", "及", "、", " oder", " und ", " или ", " и ", "또는", "그리고", "または")),
-    R("a remark is no part of an answer", _sub(r"(?<=\S)\s*\\text\s*\{\s*\(?\s*(?:since|because|as in|i\.e\.|e\.g\.)\b.*", "", re.DOTALL),
-        ((r"12 \text{ (since } 3 \cdot 4 = 12)", "12"),), ("\\text",)),
-    R("brackets that point outwards are open ends", _sub(r"([\[\]])([^\[\](),]+),([^\[\](),]+)([\[\]])", lambda m: "{}{},{}{}".format(
-        "[" if m.group(1) == "[" else "(", m.group(2), m.group(3), "]" if m.group(4) == "]" else ")")), (("]2,5[", "(2,5)"), ("[2,5[", "[2,5)")), ("]", "[")),
-    R("lists of rows are a matrix", _sub(r"\A\[\s*((?:\[[^\[\]]*\]\s*,?\s*)+)\]\Z", _matrix), (("[[1,2],[3,4]]", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),), ("[[",)),
-    R("the ratio 3 to 4", _sub(r"(?<=\d)\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(?=\d)", ":"), ((r"3 \text{ to } 4", "3:4"),), ("to",)),
-    R("real roots of odd degree", _sub(r"\\sqrt\s*\[([3579])\]\s*\{\s*-\s*(\d+)\s*\}", r"(-\\sqrt[\1]{\2})"), ((r"\sqrt[3]{-8}", r"(-\sqrt[3]{8})"),), ("\\sqrt",)),
-    R("a percent sign is a unit", _sub(
-        r"\s*(?:\\?%|\\text\s*\{\s*(?:percent(?:age)?|pct)\s*\}|(?<=[\d })])(?:percent(?:age)?|pct)\b)", ""),
-        ((r"5\%", "5"), ("5 percent", "5")), ("%", "p")),
+    R(
+        "a system of equations is its list",
+        _sub(
+            r"(?:\\left\s*)?(?:\\\{)?\s*\\begin\{(aligned|align\*?|gathered|split|cases|eqnarray\*?|array)\}"
+            r"(?:\{[lcr ]*\})?(.*?)\\end\{\1\}\s*(?:\\right\s*\.)?",
+            notation.rows,
+            re.DOTALL,
+        ),
+        ((r"\begin{cases}x=3\\y=4\end{cases}", "x=3, y=4"),),
+        ("\\begin",),
+    ),
+    R(
+        "an aligned equation",
+        lambda text: text if "\\begin" in text else text.replace("&=", "="),
+        (("x &= 5", "x = 5"),),
+        ("&=",),
+    ),
+    R(
+        "connectives of other languages",
+        _sub(
+            rf"(?:\\text\s*\{{\s*)?(?:{notation.OR}|(?P<and>{notation.AND}))(?:\s*\}})?",
+            lambda m: "\\text{ and }" if m["and"] else "\\text{ or }",
+        ),
+        (("3或4", r"3\text{ or }4"), ("3 oder 4", r"3 \text{ or } 4"), ("3和4", r"3\text{ and }4")),
+        ("或", "和", "与", "及", "、", " oder", " und ", " или ", " и ", "또는", "그리고", "または"),
+    ),
+    R(
+        "a remark is no part of an answer",
+        _sub(r"(?<=\S)\s*\\text\s*\{\s*\(?\s*(?:since|because|as in|i\.e\.|e\.g\.)\b.*", "", re.DOTALL),
+        ((r"12 \text{ (since } 3 \cdot 4 = 12)", "12"),),
+        ("\\text",),
+    ),
+    R(
+        "brackets that point outwards are open ends",
+        _sub(
+            r"([\[\]])([^\[\](),]+),([^\[\](),]+)([\[\]])",
+            lambda m: "{}{},{}{}".format(
+                "[" if m.group(1) == "[" else "(", m.group(2), m.group(3), "]" if m.group(4) == "]" else ")"
+            ),
+        ),
+        (("]2,5[", "(2,5)"), ("[2,5[", "[2,5)")),
+        ("]", "["),
+    ),
+    R(
+        "lists of rows are a matrix",
+        _sub(r"\A\[\s*((?:\[[^\[\]]*\]\s*,?\s*)+)\]\Z", notation.matrix),
+        (("[[1,2],[3,4]]", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}"),),
+        ("[[",),
+    ),
+    R(
+        "the ratio 3 to 4",
+        _sub(r"(?<=\d)\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(?=\d)", ":"),
+        ((r"3 \text{ to } 4", "3:4"),),
+        ("to",),
+    ),
+    R(
+        "real roots of odd degree",
+        _sub(r"\\sqrt\s*\[([3579])\]\s*\{\s*-\s*(\d+)\s*\}", r"(-\\sqrt[\1]{\2})"),
+        ((r"\sqrt[3]{-8}", r"(-\sqrt[3]{8})"),),
+        ("\\sqrt",),
+    ),
+    R(
+        "a percent sign is a unit",
+        _sub(r"\s*(?:\\?%|\\text\s*\{\s*(?:percent(?:age)?|pct)\s*\}|(?<=[\d })])(?:percent(?:age)?|pct)\b)", ""),
+        ((r"5\%", "5"), ("5 percent", "5")),
+        ("%", "p"),
+    ),
 )
 # Behind the numbers that `joined` writes.
 REWRITINGS_OF_NUMBERS = (
-    R("infinity in words", _sub(r"\\text\s*\{\s*([+-]?)\s*infinity\s*\}", r"\1\\infty"), ((r"\text{infinity}", r"\infty"),), ("infinity",)),
-    R("a repeating decimal is a fraction", _sub(
-        r"(?<![\d.])(?P<whole>\d*)\.(?P<fixed>\d*?)(?P<repeated>\\(?:overline|bar|overbar|underline)\s*(?:\{\d+\}|\d)"
-        r"|\\dot\s*(?:\{\d\}|\d)(?:\d*\\dot\s*(?:\{\d\}|\d))?|\(\d+\))", _fraction),
-        ((r"0.1\overline{6}", r"\frac{15}{90}"), ("0.(3)", r"\frac{3}{9}"), (r"0.\dot{1}42\dot{7}", r"\frac{1427}{9999}")), (".",)),
-    R("a repeating decimal with dots", _sub(r"(?<![\d.])(?P<whole>\d*)\.(?P<fixed>\d*?)(?P<repeated>\d+?)(?P=repeated){2,}\s*\\cdots\s*\Z", _fraction),
-        ((r"0.333\cdots", r"\frac{3}{9}"),), ("\\cdots",)),
-    R("math-verify's double factorial recurses without end", _sub(r"(?<![\w.!)}])(\d{1,5})!!(?!!)", _twice),
-        (("6!!", r"(2^{3} \cdot 3!)"),), ("!!",)),
-    R("an ordinal number", _sub(r"(?<=\d)\s*(?:\^\s*\{?\s*)?(?:\\text\s*\{\s*)?(?:st|nd|rd|th)\s*\}*$", ""), (("12th", "12"), (r"12^{\text{th}}", "12"))),
-    R("a word that multiplies", _sub(
-        r"(?<=[\d}])\s*(?P<text>\\text\s*\{\s*)?(?P<word>hundred\b|thousand\b|[mbtr]+illion\b|[十百千万萬만亿億억](?![米克瓦升]))\s*(?P<end>\})?", _multiplied),
-        (("5 million", r"5 \cdot 10^{6}"), ("2.5万", r"2.5 \cdot 10^{4}"))),
+    R(
+        "infinity in words",
+        _sub(r"\\text\s*\{\s*([+-]?)\s*infinity\s*\}", r"\1\\infty"),
+        ((r"\text{infinity}", r"\infty"),),
+        ("infinity",),
+    ),
+    R(
+        "a repeating decimal is a fraction",
+        _sub(
+            r"(?<![\d.])(?P<whole>\d*)\.(?P<fixed>\d*?)(?P<repeated>\\(?:overline|bar|overbar|underline)\s*(?:\{\d+\}|\d)"
+            r"|\\dot\s*(?:\{\d\}|\d)(?:\d*\\dot\s*(?:\{\d\}|\d))?|\(\d+\))",
+            notation.fraction,
+        ),
+        (
+            (r"0.1\overline{6}", r"\frac{15}{90}"),
+            ("0.(3)", r"\frac{3}{9}"),
+            (r"0.\dot{1}42\dot{7}", r"\frac{1427}{9999}"),
+        ),
+        (".",),
+    ),
+    R(
+        "a repeating decimal with dots",
+        _sub(
+            r"(?<![\d.])(?P<whole>\d*)\.(?P<fixed>\d*?)(?P<repeated>\d+?)(?P=repeated){2,}\s*\\cdots\s*\Z",
+            notation.fraction,
+        ),
+        ((r"0.333\cdots", r"\frac{3}{9}"),),
+        ("\\cdots",),
+    ),
+    R(
+        "math-verify's double factorial recurses without end",
+        _sub(r"(?<![\w.!)}])(\d{1,5})!!(?!!)", notation.twice),
+        (("6!!", r"(2^{3} \cdot 3!)"),),
+        ("!!",),
+    ),
+    R(
+        "an ordinal number",
+        _sub(r"(?<=\d)\s*(?:\^\s*\{?\s*)?(?:\\text\s*\{\s*)?(?:st|nd|rd|th)\s*\}*$", ""),
+        (("12th", "12"), (r"12^{\text{th}}", "12")),
+    ),
+    R(
+        "a word that multiplies",
+        _sub(
+            r"(?<=[\d}])\s*(?P<text>\\text\s*\{\s*)?(?P<word>hundred\b|thousand\b|[mbtr]+illion\b|[十百千万萬만亿億억](?![米克瓦升]))\s*(?P<end>\})?",
+            notation.multiplied,
+        ),
+        (("5 million", r"5 \cdot 10^{6}"), ("2.5万", r"2.5 \cdot 10^{4}")),
+    ),
     R("a negative exponent", _sub(r"\^\s*(-\d+)", r"^{\1}"), (("10^-4", "10^{-4}"),), ("^",)),
     R("program notation of roots", radicals, (("√2", r"\sqrt{2}"), ("sqrt(2)", r"\sqrt{2}")), ("√", "∛", "∜", "sqrt")),
-    R("a mixed number", _sub(r"(?<![\w./^}])(\d+) (\d+)/(\d+)(?![\w/])", r"\1\\frac{\2}{\3}"), (("3 1/2", r"3\frac{1}{2}"),), ("/",)),
-    R("names of functions without a backslash", _sub(
-        r"(?<![a-zA-Z\\{])(pi|(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|ln|log|exp)"
-        r"(?=[\d(^_]|\s*[\\(]|\s+[a-z]\b|[^a-zA-Z]|$)", r"\\\1 "), (("2pi", r"2\pi "), ("sin(x)", r"\sin (x)"))),
-    R("a power as in a program", _sub(
-        r"\s*\*\*\s*(-?\d+(?:\.\d+)?)?", lambda m: "^" + (f"{{{m.group(1)}}}" if m.group(1) else "")), (("x**2", "x^{2}"),), ("**",)),
-    R("math-verify reads a decimal exponent as inexact", _sub(r"\^\s*(?:\{\s*0?\.5\s*\}|0?\.5(?!\d))", r"^{\\frac{1}{2}}"), (("5^{0.5}", r"5^{\frac{1}{2}}"),), (".5",)),
-    R("relations as in a program", _sub(r"<=|>=|!=", lambda m: {"<=": r"\le ", ">=": r"\ge ", "!=": r"\ne "}[m.group()]), (("x<=2", r"x\le 2"),), ("=",)),
-    R("a modulus", _modulus, ((r"3 (mod 7)", r"3 \pmod{7}"),), ("mod",)),
-    R("degrees", _degrees, ((r"60^\circ", r"60\text{ degrees}"), (r"\sin 30^\circ", r"\sin \frac{30\pi}{180}")), ("\\circ",)),
-    R("what surrounds an answer, again", _peeled, (("5.", "5"),)),
+    R(
+        "a mixed number",
+        _sub(r"(?<![\w./^}])(\d+) (\d+)/(\d+)(?![\w/])", r"\1\\frac{\2}{\3}"),
+        (("3 1/2", r"3\frac{1}{2}"),),
+        ("/",),
+    ),
+    R(
+        "names of functions without a backslash",
+        _sub(
+            r"(?<![a-zA-Z\\{])(pi|(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|ln|log|exp)"
+            r"(?=[\d(^_]|\s*[\\(]|\s+[a-z]\b|[^a-zA-Z]|$)",
+            r"\\\1 ",
+        ),
+        (("2pi", r"2\pi "), ("sin(x)", r"\sin (x)")),
+    ),
+    R(
+        "a power as in a program",
+        _sub(r"\s*\*\*\s*(-?\d+(?:\.\d+)?)?", lambda m: "^" + (f"{{{m.group(1)}}}" if m.group(1) else "")),
+        (("x**2", "x^{2}"),),
+        ("**",),
+    ),
+    R(
+        "math-verify reads a decimal exponent as inexact",
+        _sub(r"\^\s*(?:\{\s*0?\.5\s*\}|0?\.5(?!\d))", r"^{\\frac{1}{2}}"),
+        (("5^{0.5}", r"5^{\frac{1}{2}}"),),
+        (".5",),
+    ),
+    R(
+        "relations as in a program",
+        _sub(r"<=|>=|!=", lambda m: {"<=": r"\le ", ">=": r"\ge ", "!=": r"\ne "}[m.group()]),
+        (("x<=2", r"x\le 2"),),
+        ("=",),
+    ),
+    R("a modulus", notation.modulus, ((r"3 (mod 7)", r"3 \pmod{7}"),), ("mod",)),
+    R(
+        "degrees",
+        notation.degrees,
+        ((r"60^\circ", r"60\text{ degrees}"), (r"\sin 30^\circ", r"\sin \frac{30\pi}{180}")),
+        ("\\circ",),
+    ),
+    R("what surrounds an answer, again", notation.peeled, (("5.", "5"),)),
     R("white space", lambda text: " ".join(text.split()), (("1  2", "1 2"),)),
     R("a plus sign in front", _sub(r"\A\+\s*(?=[\d\\.])", ""), (("+5", "5"),), ("+",)),
-)  # fmt: skip
+)
 
 _ASCII = re.compile(r"(?!.*\*\*|.*\d \d)[0-9+\-*/() ]*")
 
@@ -391,5 +374,5 @@ def undecorated(answer: str, listed: bool = False) -> str:
     Its value is that of the answer; a percent sign is dropped as a unit.
     """
     if _ASCII.fullmatch(answer):
-        return re.sub(r"\s+", " ", joined(answer.strip(), listed))
-    return _rewritten(joined(_rewritten(answer, REWRITINGS), listed), REWRITINGS_OF_NUMBERS)
+        return re.sub(r"\s+", " ", notation.joined(answer.strip(), listed))
+    return _rewritten(notation.joined(_rewritten(answer, REWRITINGS), listed), REWRITINGS_OF_NUMBERS)

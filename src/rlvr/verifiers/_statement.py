@@ -15,22 +15,38 @@ _WORD = (
     r"\b(?:answer|Answer|ANSWER|antwort|ergebnis|lösung|respuesta|réponse|risposta|resposta|resultado|ответ)\b"
     r"|答案|最终结果|答え|答(?=[:：是为])|정답|답(?=[은:])"
 )
-_IS = r"(?:\s*(?:is|would be|will be|must be|should be|equals|be|lautet|est|es|ist|è|é|=|:|：|为|是|は|은|는|が|—|-(?=\s)))+"
-_STATED = re.compile(rf"(?:{_WORD})(?:\s+to (?:the|this) \w+)?[*_\s]*{_IS}[*_]*[ \t]*\n?\s*(?P<value>[^\n]+)", re.IGNORECASE)
-_HEADED = re.compile(rf"^[#*\s]*(?:(?:the )?final )?(?:{_WORD})[*:：\s]*\n\s*(?P<value>[^\n]+)", re.IGNORECASE | re.MULTILINE)
+_IS = (
+    r"(?:\s*(?:is|would be|will be|must be|should be|equals|be|lautet|est|es|ist|è|é|=|:|：|为|是|は|은|는|が|—"
+    r"|-(?=\s)))+"
+)
+_STATED = re.compile(
+    rf"(?:{_WORD})(?:\s+to (?:the|this) \w+)?[*_\s]*{_IS}[*_]*[ \t]*\n?\s*(?P<value>[^\n]+)", re.IGNORECASE
+)
+_HEADED = re.compile(
+    rf"^[#*\s]*(?:(?:the )?final )?(?:{_WORD})[*:：\s]*\n\s*(?P<value>[^\n]+)", re.IGNORECASE | re.MULTILINE
+)
 # A last line that is a formula or bold, alone or behind `is`; and a number at its end.
 _FORMULA = r"\$\$.+\$\$|\$[^$]+\$|\\\(.+\\\)|\\\[.+\\\]|\*\*[^*]+\*\*"
-_LAST = re.compile(rf"(?:^|\b(?:is|are|be|equals?|get|obtain|gives?|have)|[=:：为是得])\s*(?P<value>{_FORMULA})\s*[.。!]?$")
-_PLAIN = re.compile(r"(?:\b(?:is|are|equals)|(?<![!<>])=)\s*(?P<value>[-−]?(?:[\d.,/^ ()*+π√-]|\\[a-z]+|[{}])*\d(?:[\d.,/^ ()*+π√{}-]|\\[a-z]+)*)[.。]?$")
-_WITH_UNIT = re.compile(r"(?:\b(?:is|are|equals)|(?<![!<>])=)\s*(?P<value>[-−]?\d[\d.,/]*\s*[a-zA-Z][a-zA-Z^/ 23]{0,30})$")
+_LAST = re.compile(
+    rf"(?:^|\b(?:is|are|be|equals?|get|obtain|gives?|have)|[=:：为是得])\s*(?P<value>{_FORMULA})\s*[.。!]?$"
+)
+_COMPUTED = r"(?:[\d.,/^ ()*+π√{}-]|\\[a-z]+)*"
+_PLAIN = re.compile(rf"(?:\b(?:is|are|equals)|(?<![!<>])=)\s*(?P<value>[-−]?{_COMPUTED}\d{_COMPUTED})[.。]?$")
+_WITH_UNIT = re.compile(
+    r"(?:\b(?:is|are|equals)|(?<![!<>])=)\s*(?P<value>[-−]?\d[\d.,/]*\s*[a-zA-Z][a-zA-Z^/ 23]{0,30})$"
+)
 _ALONE = re.compile(r"^[^A-Za-z]*\d[^A-Za-z]*$")
 
 _DENIED = re.compile(r"\b(?:not|never|neither|isn't|cannot|can't|no longer|unknown|unclear)\b|不是|不为", re.IGNORECASE)
-_DOUBT = re.compile(r"\A(?:not|never|neither|definitely not|either|between|less|more|at (?:least|most)|over|under|above|below|不)\b", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\A(?:not|never|neither|definitely not|either|between|less|more|at (?:least|most)|over|under|above|below|不)\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[^\s.])(?:[.!?](?=\s|$|\*|\")|[。！？;])")
 _REMARK = re.compile(
-    r",?\s+(?:since|because|as|which|where|when|so|for|by|if|that is|i\.e\.|here)\b(?![^$]*\$[^$]*\Z).*|\s+[-–—]\s+(?=[A-Za-z]).*"
-    r"|(?<=[\w$)}])\s+\((?!\s*mod)[^()]*\)\s*\Z|\s+(?:of|in) (?:the|total|all)\b.*|\s+(?:です|입니다).*",
+    r",?\s+(?:since|because|as|which|where|when|so|for|by|if|that is|i\.e\.|here)\b(?![^$]*\$[^$]*\Z).*"
+    r"|\s+[-–—]\s+(?=[A-Za-z]).*|(?<=[\w$)}])\s+\((?!\s*mod)[^()]*\)\s*\Z"
+    r"|\s+(?:of|in) (?:the|total|all)\b.*|\s+(?:です|입니다).*",
     re.DOTALL,
 )
 LONGEST_STATEMENT = 300  # characters
@@ -74,7 +90,11 @@ def _value(said: str, before: str) -> str | None:
         return None
     said = re.sub(r"(?<!\\)\$", "", said) if said.count("$") % 2 == 0 else said
     said = re.sub(r"(?<=\d)(\s?[kcdm]?m)([23])\Z", r"\1^\2", said).strip().rstrip("!.。, ")
-    said = re.sub(r"\s*(?:\\[\])]|\$+)\Z", "", said) if said.count("$") % 2 or said.count("\\[") < said.count("\\]") else said
+    said = (
+        re.sub(r"\s*(?:\\[\])]|\$+)\Z", "", said)
+        if said.count("$") % 2 or said.count("\\[") < said.count("\\]")
+        else said
+    )
     said = _REMARK.sub("", said).strip(" ,:")
     if not said or _DOUBT.match(said) or _DENIED.search(before):
         return None
@@ -85,6 +105,10 @@ def _first_sentence(said: str) -> str:
     """A statement up to its sentence's end, outside of formulas."""
     for end in _SENTENCE.finditer(said):
         before = said[: end.start()]
-        if before.count("$") % 2 == 0 and before.count("\\(") == before.count("\\)") and not re.search(r"\b[a-z]\Z", before):
+        if (
+            before.count("$") % 2 == 0
+            and before.count("\\(") == before.count("\\)")
+            and not re.search(r"\b[a-z]\Z", before)
+        ):
             return said[: end.end()] if said[end.start()] == "?" else before
     return said

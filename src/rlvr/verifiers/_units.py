@@ -122,21 +122,26 @@ _METRIC = (
     ("メートル グラム リットル ワット 秒", "メガ6 キロ3 デシ-1 センチ-2 ミリ-3 マイクロ-6"),
     ("미터 그램 리터", "킬로3 센티-2 밀리-3"),
 )  # fmt: skip
-_SQUARES = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "平方": 2, "立方": 3, "кв": 2, "куб": 3, "quadrat": 2, "kubik": 3}
-_SQUARE = re.compile("(?:square|sq|cubic|cu)$|平方|立方|(?:quadrat|kubik)(?=[a-z])|(?:кв|куб)(?:адратн|ическ)?(?:[а-я]{1,2})?$")
+_SQUARES = {"sq": 2, "quadrat": 2, "平方": 2, "кв": 2, "cu": 3, "kubik": 3, "立方": 3, "куб": 3}
+_SQUARE = re.compile(
+    "(?:square|sq|cubic|cu)$|平方|立方|(?:quadrat|kubik)(?=[a-z])|(?:кв|куб)(?:адратн|ическ)?(?:[а-я]{1,2})?$"
+)
 _RAISED = {"squared": 2, "cubed": 3, "carré": 2, "carrés": 2, "cube": 3, "cubes": 3, "cuadrado": 2, "cuadrados": 2}
 # Words that count, or remark: 12 in total, 3 times as many, 12个.
-_COUNTED = frozenset(
-    "in total exactly approximately altogether about only of the a an each times x per number numbers way ways value "
-    "values 个 個 つ 人 名 位 只 隻 条 本 支 张 張 次 回 种 種 棵 辆 台 件 页 题 題 组 层 株 头 匹 份 袋 箱 盒 瓶 杯 朵 排 步 遍 部 套 对 双 颗 粒 "
-    "根 座 道 倍 枚 冊 匹 軒 개 명 번 마리 권 장 대 가지 шт штук раз раза stück fois veces mal volte".split()
-)
-_NO_UNITS = frozenset(  # words that compute, or say something else
-    "sin cos tan log ln exp mod and or if is for where when all any not to plus minus none half halves third thirds "
-    "quarter quarters fourths fifths sixths sevenths eighths ninths tenths hundredths thousandths dozen lakh crore "
-    "squared cubed factorial incorrect included pi infinity times over divided hundred thousand million billion "
-    "trillion wrong false except without otherwise between because since which".split()
-)
+_COUNTS = """
+in total exactly approximately altogether about only of the a an each times x per number numbers way ways value values
+个 個 つ 人 名 位 只 隻 条 本 支 张 張 次 回 种 種 棵 辆 台 件 页 题 題 组 层 株 头 匹 份 袋 箱 盒 瓶 杯 朵 排 步 遍 部 套
+对 双 颗 粒 根 座 道 倍 枚 冊 軒 개 명 번 마리 권 장 대 가지 шт штук раз раза stück fois veces mal volte
+"""
+_COUNTED = frozenset(_COUNTS.split())
+# Words that compute, or say something else.
+_COMPUTES = """
+sin cos tan log ln exp mod and or if is for where when all any not to plus minus none half halves third thirds quarter
+quarters fourths fifths sixths sevenths eighths ninths tenths hundredths thousandths dozen lakh crore squared cubed
+factorial incorrect included pi infinity times over divided hundred thousand million billion trillion wrong false
+except without otherwise between because since which
+"""
+_NO_UNITS = frozenset(_COMPUTES.split())
 
 
 class Unit(NamedTuple):
@@ -228,7 +233,8 @@ def _unit(label: str) -> Unit | None:
             factors[-1] = factors[-1][0], factors[-1][1] * _RAISED[word.lower()]
             continue
         start = _SQUARE.match(word.lower())
-        scale, word = (next(n for key, n in _SQUARES.items() if start.group().startswith(key)), word[start.end() :]) if start else (scale, word)
+        power = next((n for key, n in _SQUARES.items() if start and start.group().startswith(key)), 1)
+        scale, word = (power, word[start.end() :]) if start else (scale, word)
         unit = _known(word) if word else None
         if unit is not None:
             factors.append((unit, sign * scale * int(factor["power"] or 1)))
@@ -254,7 +260,10 @@ def read(label: str) -> Unit | None:
 
 
 def ratio(one: Unit, other: Unit) -> Fraction | None:
-    """How many of the other unit one is; None if they measure different things. The words of one unknown unit are among the other's."""
+    """How many of the other unit one is; None if they measure different things.
+
+    Of two unknown units, all words of one are words of the other.
+    """
     if one.bases != other.bases or (one.words and other.words and not _share(one.words, other.words)):
         return None
     return one.size / other.size

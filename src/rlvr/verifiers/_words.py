@@ -18,10 +18,15 @@ def plain(text: str) -> str:
 
 # ---- phrases of one meaning ----
 
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-_NUMBERS += "seventeen eighteen nineteen twenty"
+_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen twenty
+"""
 _CHINESE = "零一二三四五六七八九十"
-_REALS = r"(?:any|every|all|the set of|the set of all|set of all|the)?\s*(?:real numbers?|reals?)(?:\s+(?:numbers?|[a-z]))?|全体实数|所有实数|一切实数"
+_REALS = (
+    r"(?:any|every|all|the set of|the set of all|set of all|the)?\s*(?:real numbers?|reals?)(?:\s+(?:numbers?|[a-z]))?"
+    "|全体实数|所有实数|一切实数"
+)
 _PHRASES = (
     (
         r"(?:there (?:is|are) |has |have )?no (?:such |real |integer |valid |possible |positive )*"
@@ -65,7 +70,7 @@ def _chinese(words: str) -> str | None:
 
 # ---- dates ----
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = r"(?P<month>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\.?"
 _DATES = (
     rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s*,?\s*(?P<year>\d{{4}}))?",
@@ -95,7 +100,8 @@ def iso_date(text: str) -> bool:
 
 _CLAUSE = re.compile(
     r"(?:\s*,)?\s*(?:\\text\s*\{[\s,(]*(?=(?:for|where|with|if|when|provided|over)\b)|\\forall(?![a-z])"
-    r"|(?<=[\s,(])\b(?=(?:for (?:all|every|any|each|some)|where|provided that)\b)|[,(]\s*(?=[a-zA-Z]\s*(?:\\ne(?![a-z])|\\not)))"
+    r"|(?<=[\s,(])\b(?=(?:for (?:all|every|any|each|some)|where|provided that)\b)"
+    r"|[,(]\s*(?=[a-zA-Z]\s*(?:\\ne(?![a-z])|\\not)))"
 )
 _SAID = re.compile(
     r"\b(?:for|where|with|all|every|any|each|some|is|are|an?|the|arbitrary|real|complex|integers?|constants?|numbers?|fixed|"
@@ -126,6 +132,7 @@ def core(text: str) -> tuple[str, Clause | None]:
 # ---- definitions by cases ----
 
 _CASES = re.compile(r"(?P<name>.*?)\\begin\{(cases|array)\}(?:\{[lcr ]*\})?(?P<rows>.*)\\end\{\2\}", re.DOTALL)
+_BEFORE_CONDITION = re.compile(r"&|,?\s*\\text\s*\{\s*,?\s*(?=if\b|for\b|when\b|otherwise)|,\s*(?=[a-z]\s*[<>\\])")
 _FILLERS = re.compile(r"\b(?:if|for|when|where|is|an?|all|and)\b|[,.;]$")
 OTHERWISE = "otherwise"
 
@@ -136,7 +143,7 @@ def branches(text: str) -> list[tuple[str, str]] | None:
     if match is None or not re.fullmatch(r"[^=]*=?\s*(?:\\\{)?\s*", match["name"]):
         return None
     rows = [row for row in match["rows"].split("\\\\") if row.strip()]
-    parts = [re.split(r"&|,?\s*\\text\s*\{\s*,?\s*(?=if\b|for\b|when\b|otherwise)|,\s*(?=[a-z]\s*[<>\\])", row, maxsplit=1) for row in rows]
+    parts = [_BEFORE_CONDITION.split(row, maxsplit=1) for row in rows]
     if not rows or not all(len(part) == 2 for part in parts):
         return None
     return [(value.strip(" ,;&"), _condition(condition)) for value, condition in parts]
@@ -144,7 +151,7 @@ def branches(text: str) -> list[tuple[str, str]] | None:
 
 def _condition(text: str) -> str:
     """A condition without the words around it: `if n is even` as `n even`; `else` as `otherwise`."""
-    words = _FILLERS.sub(" ", plain(text.replace("&", " ").replace("{", " { ").replace("\\text {", "\\text{")).strip(" ,.;"))
+    words = _FILLERS.sub(" ", plain(text.replace("&", " ").replace("{", " { ")).strip(" ,.;"))
     words = re.sub(r"\\text\s*\{|[{}]", " ", words)
     words = re.sub(r"\belse\b|\bin other cases\b", OTHERWISE, words)
     return " ".join(re.sub(r"([<>=]|\\[a-z]+)", r" \1 ", words).split())

@@ -41,9 +41,10 @@ _ANSWER = r"\b(?:answer|antwort|respuesta|réponse|risposta|resposta|ответ)
 _STATED = re.compile(rf"(?:{_ANSWER}|\b(?:correct|right|best|final)\s+(?:choice|option)\b){_CALLED}", re.IGNORECASE)
 _NAMED = re.compile(rf"\b(?:choice|option)\b{_CALLED}", re.IGNORECASE)
 _CAPITAL = r"[(\[\"']*([A-J])(?![A-Za-z0-9_])(?!['’]\w)"
+_RIGHT = r"(?i:is|must be)\s+(?i:the\s+)?(?i:correct|right|true)(?i:\s+(?:answer|option|choice|one))?"
 _PICKED = re.compile(
-    rf"(?i:\b(?:pick|choose|select|go with|going with|opt for)\b|应?选择?|选)\s*[:：]?\s*(?i:option|choice)?\s*{_CAPITAL}"
-    rf"|(?<![A-Za-z'’]){_CAPITAL}[)\]\"']*\s+(?i:is|must be)\s+(?i:the\s+)?(?i:correct|right|true)(?i:\s+(?:answer|option|choice|one))?\s*(?=[.!]|$)"
+    r"(?i:\b(?:pick|choose|select|go with|going with|opt for)\b|应?选择?)\s*[:：]?\s*(?i:option|choice)?\s*"
+    rf"{_CAPITAL}|(?<![A-Za-z'’]){_CAPITAL}[)\]\"']*\s+{_RIGHT}\s*(?=[.!]|$)"
     rf"|(?i:\b(?:hence|it is|it's|it must be|but rather)\b)\s*,?\s*{_CAPITAL}[)\]\"']*\s*(?=[.!;]|$)",
     re.MULTILINE,
 )
@@ -182,7 +183,11 @@ def _stated(text: str) -> Letter:
     if tagged := _TAGGED.findall(text):
         return _letter(tagged[-1])
     cleaned = _bare(text)
-    for statement in (*reversed(list(_STATED.finditer(cleaned))), *_chosen_last(cleaned), *reversed(list(_NAMED.finditer(cleaned)))):
+    for statement in (
+        *reversed(list(_STATED.finditer(cleaned))),
+        *_chosen_last(cleaned),
+        *reversed(list(_NAMED.finditer(cleaned))),
+    ):
         letter, rest = next(filter(None, statement.groups())), cleaned[statement.end() :]
         if letter.islower():
             if _ANOTHER_SMALL.match(rest):
@@ -208,7 +213,8 @@ def _chosen_last(text: str) -> list[re.Match[str]]:
     return [
         one
         for one in choices
-        if not _DENIED.search(text, 0, one.start()) and not (one.group(2) and _AFTER_ANOTHER.search(text, 0, one.start()))
+        if not _DENIED.search(text, 0, one.start())
+        and not (one.group(2) and _AFTER_ANOTHER.search(text, 0, one.start()))
     ]
 
 
@@ -257,5 +263,11 @@ def _by_value(answer: str, options: tuple[str, ...]) -> str | None:
 
 
 VERIFIER = VerifierKind(
-    judge=judge, version=VERSION, boxed_version=BOXED_VERSION, quick=quick, prepare=mathematics.prepare, check_gold=check_gold, itself=itself
+    judge=judge,
+    version=VERSION,
+    boxed_version=BOXED_VERSION,
+    quick=quick,
+    prepare=mathematics.prepare,
+    check_gold=check_gold,
+    itself=itself,
 )
