@@ -130,8 +130,8 @@ _RAISED = {"squared": 2, "cubed": 3, "carré": 2, "carrés": 2, "cube": 3, "cube
 # Words that count, or remark: 12 in total, 3 times as many, 12个.
 _COUNTS = """
 in total exactly approximately altogether about only of the a an each times x per number numbers way ways value values
-个 個 つ 人 名 位 只 隻 条 本 支 张 張 次 回 种 種 棵 辆 台 件 页 题 題 组 层 株 头 匹 份 袋 箱 盒 瓶 杯 朵 排 步 遍 部 套
-对 双 颗 粒 根 座 道 倍 枚 冊 軒 개 명 번 마리 권 장 대 가지 шт штук раз раза stück fois veces mal volte
+个 個 つ 人 名 位 只 隻 条 本 支 张 張 次 回 种 種 棵 辆 台 件 页 题 題 组 层 株 头 匹 份 袋 箱 盒 瓶 杯 朵 排 步 遍 部
+套 对 双 颗 粒 根 座 道 倍 枚 冊 軒 개 명 번 마리 권 장 대 가지 шт штук раз раза stück fois veces mal volte
 """
 _COUNTED = frozenset(_COUNTS.split())
 # Words that compute, or say something else.
