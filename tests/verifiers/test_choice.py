@@ -86,7 +86,12 @@ STATED = {
     "<|channel|>analysis<|message|>A<|end|><|start|>assistant<|channel|>final<|message|>**D**<|return|>": "D",
 }
 NO_LETTER = [
-    "The answer is not A.","I would not pick A.","A is not correct.","Neither B nor A is correct.","If A is correct, then","A and B","Don't select A.","I won't choose A","A or B is correct.","The answer cannot be A.","A is incorrect.","答案不是A","不选A","It is A force.","It's a trap","Select A subset","hence a car","A is correct, but so is B? no.","Why is A correct?","A friend is correct.","Pick a card","Choose A or B","It is A or B","the answer isn't A","both A and B. ","The answer is A cat.","I pick a. ","A: B: C","Is it A?","A. B. C.",
+    "The answer is not A.", "I would not pick A.", "A is not correct.", "Neither B nor A is correct.",
+    "If A is correct, then", "A and B", "Don't select A.", "I won't choose A", "A or B is correct.",
+    "The answer cannot be A.", "A is incorrect.", "答案不是A", "不选A", "It is A force.", "It's a trap",
+    "Select A subset", "hence a car", "A is correct, but so is B? no.", "Why is A correct?", "A friend is correct.",
+    "Pick a card", "Choose A or B", "It is A or B", "the answer isn't A", "both A and B. ", "The answer is A cat.",
+    "I pick a. ", "A: B: C", "Is it A?", "A. B. C.",
     "The answer is a car", "The answer is a car.", "The answer is a", "Answer: a cycloid", "The best option is a walk.",
     "I'd answer a question", "The answer a student gave", "The answer is i think", "The answer is I think B",
     "answer: f(x)", "The answer is e.g. 5", "the answer is i.e. 5", "The answer is c/2", "The answer is d = 5",
