@@ -44,11 +44,12 @@ def score(
     `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`. A `task` of rlvr.data.tasks adds `chance`,
     the probability that a blind guess is correct, and `false_working`, the correct samples with a false
     step. A `verifier` that reads answers without a box adds `without_box`, the correct samples that have none: they
-    would be wrong with `box: required`. A set with `lookup` adds the number of lookups until one is correct, 0 for
+    would be wrong with `box: required`; and `judged_by`, its name and version. A set with `lookup` adds the number of lookups until one is correct, 0 for
     never.
     """
     module, prompts = TASKS.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
     unboxed_counts = verifier is not None and kind(verifier).boxed_version is not None
+    judged_by = f"{verifier} {kind(verifier).version}" if verifier else ""
     false: Counter[str] = Counter()
     unboxed: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
@@ -71,7 +72,7 @@ def score(
         voted = {"mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])}
         of_task = {"chance": module.chance(problem.prompt), "false_working": false[problem.id]} if module else {}
         looked_up = {"lookup": problem.lookup} if problem.lookup >= 0 else {}
-        boxes = {"without_box": unboxed[problem.id]} if unboxed_counts else {}
+        boxes = {"without_box": unboxed[problem.id], "judged_by": judged_by} if unboxed_counts else {}
         rows.append({**row, **voted, **of_task, **boxes, **looked_up, **cluster})
     return rows
 
