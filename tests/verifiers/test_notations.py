@@ -13,6 +13,10 @@ def no_alarm(monkeypatch):
 
 
 RIGHT = [
+    (r"e^{\mathrm{e}}", "e^e"), (r"\forall x \in \mathbb{R}, f(x)=2x", "f(x)=2x"), ("3小时20分", r"200 \text{ min}"),
+    (r"\left\{\begin{array}{ll} x & x>0 \\ 0 & x \le 0\end{array}\right.",
+     r"\begin{cases} x & x>0 \\ 0 & x\le 0\end{cases}"),
+    (r"5\ \text{mol}\cdot\text{L}^{-1}", r"5 \text{ mol/L}"), (r"\mathrm{e}^{\mathrm{i}\pi}", "-1"),
     (r"5 \text{ mmol}", r"0.005 \text{ mol}"), (r"3.2\ \mathrm{kJ\cdot mol^{-1}}", "3.2"),
     (r"3.2\ \mathrm{kJ\,mol^{-1}}", r"3.2 \text{ kJ/mol}"), (r"9.8\,\frac{\text{m}}{\text{s}^2}", "9.8"),
     (r"7\text{ кг}", "7"), ("7 кг", r"7 \text{ kg}"), (r"45\,\text{мин}", "45"), ("15秒", "15"), ("8 米/秒", "8"),
@@ -56,6 +60,10 @@ RIGHT = [
     (r"\text{undefined}", r"\text{undefined}"),
 ]  # fmt: skip
 WRONG = [
+    (r"\$5", r"5\%"), (r"15^\circ", r"15\%"), (r"f(x)=2x \text{ for } x < 3", "f(x)=2x"),
+    (r"2^n \text{ for } n \ge 12", "2^n"),
+    ("5 лет", r"5 \text{ месяцев}"), ("5年", "5日"), (r"15 \text{ m/min}", r"15 \text{ m/s}"), ("5-6", "5"),
+    ("5~6", "5"),
     (r"5 \text{ mmol}", r"5 \text{ mol}"), (r"5 \text{ ммоль}", r"5 \text{ моль}"),
     (r"7 \text{ минут}", r"7 \text{ часов}"), ("7 см", "7 м"), (r"7\text{ см}", r"7 \text{ cm}^2"),
     (r"7 \text{ Stunden}", r"7 \text{ Minuten}"), ("7 horas", "7 minutos"), ("7 heures", "7 minutes"),

@@ -112,6 +112,8 @@ def in_one_notation(text: str) -> str:
     r"""A response or a solution with `\boxed` for `\fbox`; of one in channels, the last final one behind `</think>`."""
     final = _final_channel(text)
     text = (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+    if "\\right." in text:  # a bracket that is never closed is no brace of the box
+        text = text.replace("\\left\\{", "\\left\\lbrace ").replace("\\left \\{", "\\left\\lbrace ")
     named = _EMPTY.search(text)
     return _EMPTY.sub("", text) if named and _FILLED.search(text[: named.start()]) else text
 

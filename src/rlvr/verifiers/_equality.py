@@ -26,9 +26,19 @@ _INTERVAL = re.compile(r"[(\[][^()\[\]]+,[^()\[\]]+[)\]]")
 
 def agree(answer: str, gold: str) -> bool:
     """Whether one reading of an answer equals one reading of the gold."""
+    if _percent_and_unit(answer, gold) or _percent_and_unit(gold, answer):
+        return False
     lists = not undecorated(gold).startswith(("(", "["))  # a number is no tuple
     golds = list(readings(gold))
     return any(_same(*_alike(reading, wanted)) for wanted in golds for reading in readings(answer, lists))
+
+
+def _percent_and_unit(one: str, other: str) -> bool:
+    """Whether one is a percentage, and the other has a unit of another kind."""
+    if ("%" not in one and "percent" not in one) or "%" in other or "percent" in other:
+        return False
+    unit = measure(undecorated(other))[1]
+    return unit is not None and unit.bases != ()
 
 
 def _alike(answer: str, gold: str) -> tuple[str, str]:

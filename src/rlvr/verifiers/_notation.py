@@ -92,6 +92,12 @@ def rows(system: re.Match[str]) -> str:
     return ", ".join(rows) if equations or not several else system.group()
 
 
+def upright(letter: re.Match[str]) -> str:
+    """An upright letter as a variable, after a space behind a factor."""
+    before = letter.string[letter.start() - 1 : letter.start()]
+    return (" " if before.isalnum() or (before in ("}", ")") and before) else "") + next(filter(None, letter.groups()))
+
+
 def of_two(numbers: re.Match[str]) -> str:
     return "G_{{c}}({}, {})".format(*sorted(part.strip() for part in numbers.groups()))
 

@@ -167,9 +167,9 @@ REWRITINGS = (
         "upright e and i, and i after a space, as math-verify expects it",
         _sub(
             r"\\(?:text|mathrm|textrm|operatorname)(?:\s*\{\s*([ei])\s*\}|\s+([ei])(?![a-zA-Z]))|(?<=[\d})])(i)(?![a-zA-Z{])",
-            lambda m: f" {m.group(1) or m.group(2) or m.group(3)}",
+            notation.upright,
         ),
-        ((r"\mathrm{e}^2", " e^2"), ("3+4i", "3+4 i"), (r"5\mathrm{i}", "5 i")),
+        ((r"\mathrm{e}^2", "e^2"), (r"e^{\mathrm{e}}", "e^{e}"), ("3+4i", "3+4 i"), (r"5\mathrm{i}", "5 i")),
     ),
     R(
         "primes",
@@ -222,6 +222,18 @@ REWRITINGS = (
         "a remark is no part of an answer",
         _sub(r"(?<=\S)\s*\\text\s*\{\s*\(?\s*(?:since|because|as in|i\.e\.|e\.g\.)\b.*", "", re.DOTALL),
         ((r"12 \text{ (since } 3 \cdot 4 = 12)", "12"),),
+        ("\\text",),
+    ),
+    R(
+        "a quantifier in front",
+        _sub(r"\A(?:\\forall|\\text\s*\{\s*[Ff]or (?:all|every|any)\b)[^,=]*?,\s*(?=[^,]*=)", ""),
+        ((r"\forall x \in \mathbb{R}, f(x)=2x", "f(x)=2x"), (r"\text{For all } x, f(x)=2x", "f(x)=2x")),
+        ("\\forall", "or "),
+    ),
+    R(
+        "approximately in words",
+        _sub(r"\A\\text\s*\{\s*(?:approximately|approx\.?|about|around)\s*\}", r"\\approx "),
+        ((r"\text{about }3", r"\approx 3"),),
         ("\\text",),
     ),
     R(
