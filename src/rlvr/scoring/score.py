@@ -44,8 +44,8 @@ def score(
     `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`. A `task` of rlvr.data.tasks adds `chance`,
     the probability that a blind guess is correct, and `false_working`, the correct samples with a false
     step. A `verifier` that reads answers without a box adds `without_box`, the correct samples that have none: they
-    would be wrong with `box: required`; and `judged_by`, its name and version. A set with `lookup` adds the number of lookups until one is correct, 0 for
-    never.
+    would be wrong with `box: required`; and `judged_by`, its name and version. A set with `lookup` adds the number of
+    lookups until one is correct, 0 for never.
     """
     module, prompts = TASKS.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
     unboxed_counts = verifier is not None and kind(verifier).boxed_version is not None
