@@ -62,6 +62,7 @@ DEFAULTS = {
     "RunSpec.critic": None,
     "RunSpec.selection": {"rule": "last"},
     "Selection.rule": "last",
+    "Reward.box": "required",
     "Reward.flipped": 0.0,
     "Reward.format_share": 0.0,
     "ScratchModel.task": "operator_fill",

@@ -350,6 +350,44 @@ def measured(rng: random.Random) -> Form:
     return Form(form.value, write, alone=False)
 
 
+SIZES = (  # a unit, its names, and a smaller unit with its names and how many of them it has
+    (("km", "kilometres", "км", "公里"), ("m", "metres", "м", "米"), 1000),
+    (("kg", "kilograms", "кг", "公斤"), ("g", "grams", "г", "克"), 1000),
+    (("hours", "h", "часов", "小时", "Stunden"), ("minutes", "min", "минут", "分钟", "Minuten"), 60),
+    (("mol", "moles", "моль"), ("mmol", "ммоль"), 1000),
+    (("m/s", r"m\,s^{-1}", r"m\cdot s^{-1}", "米/秒"), ("cm/s", r"cm\,s^{-1}", "厘米/秒"), 100),
+)
+
+
+def quantity(rng: random.Random) -> Form:
+    n, (units, smaller, ratio) = rng.randint(2, 99), rng.choice(SIZES)
+
+    def write(r: random.Random | None) -> str:
+        amount, names = (n, units) if r is None or r.random() < 0.6 else (n * ratio, smaller)
+        return rf"{amount}{space(r)}\{pick(r, 'text', 'mathrm')}{{{pick(r, '', ' ')}{pick(r, *names)}}}"
+
+    return Form(n, write, alone=False)
+
+
+def exponential(rng: random.Random) -> Form:
+    a, b = rng.randint(2, 9), rng.randint(2, 9)
+    e = ("e", r"\mathrm{e}", r"\text{e}", r"\operatorname{e}")
+    return Form(a * 2.718281828**b, lambda r: rf"{a}{pick(r, *e)}^{{{b}}}")
+
+
+def by_cases(rng: random.Random) -> Form:
+    a, b, c = rng.randint(2, 9), rng.randint(10, 99), rng.randint(1, 9)
+
+    def write(r: random.Random | None) -> str:
+        word, comma, end = pick(r, "", r"\text{if } ", r"\text{for } "), pick(r, "", ","), pick(r, "", ",", ".")
+        rows = [rf"{a}x{comma} & {word}x \ge {c}", rf"{b}{comma} & {word}x < {c}"]
+        if r is not None and r.random() < 0.4:
+            rows.reverse()
+        return r"\begin{cases}" + rf"{comma} \\ ".join(rows) + end + r"\end{cases}"
+
+    return Form(None, write, alone=False)
+
+
 CLASSES: dict[str, Callable[[random.Random], Form]] = {
     "integers": integer, "large integers": large, "decimals": decimal, "fractions": fraction, "radicals": radical,
     "multiples of pi": of_pi, "powers": power, "scientific": scientific, "repeating decimals": repeating,

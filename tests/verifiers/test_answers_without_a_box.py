@@ -1,11 +1,14 @@
 r"""The verifier `math` on what is no `\boxed`: expressions in prose, `\fbox`, a final channel."""
 
+import time
+
 import pytest
 
 from rlvr.data.adapters.boxed import boxed
 from rlvr.verifiers import _math_verify, behind_thought, in_one_notation
 from rlvr.verifiers import math as maths
-from rlvr.verifiers._prose import marked
+from rlvr.verifiers._statement import stated
+from rlvr.verifiers.pool import Pool
 
 
 @pytest.fixture(autouse=True)
@@ -74,21 +77,125 @@ def test_a_known_unit_in_prose_counts_as_in_a_box():
     assert maths.judge("The answer is 5 hours.", r"5 \text{ hours}")[0] == "correct"
 
 
-def test_latex_in_dollars_is_left_to_math_verify():
-    for text in (
-        r"Thus $x + 3$ and \(2 pi\).",
-        "$$3 x$$",
-        r"\[ 2 \frac{2}{3} \]",
-        "the 5 apples",
-        "It is (1); see [2].",
-    ):
-        assert marked(text) == (text, {})
+STATED = [
+    ("<answer>17</answer>", "17"),
+    ("<answer>\n$\\frac{3}{4}$\n</answer>", "0.75"),
+    ("答案是 17。", "17"),
+    ("故答案为：17", "17"),
+    ("因此答案是 $\\sqrt{5}$。", "\\sqrt5"),
+    ("**17**", "17"),
+    ("So we get\n\n**17**", "17"),
+    ("The sum is $17$.", "17"),
+    ("Hence the final answer is **17**.", "17"),
+    ("Thus x = 17", "17"),
+    ("### Final Answer\n\n$$17$$", "17"),
+    ("The answer is: 17", "17"),
+    ("Answer: B", "B"),
+    ("Final answer: No", "no"),
+    ("#### 1,200", "1200"),
+    ("My final answer is $17$.", "17"),
+    ("The final answer is 17\n\nLet me know if you have questions!", "17"),
+    ("**Final answer**: $(2, 3)$", "(2,3)"),
+    ("The result is 17.", "17"),
+    ("Die Antwort lautet 17.", "17"),
+    ("The answer: 17 km", "17"),
+    ("So the area is 17 square meters.", "17"),
+    ("Answer = 17", "17"),
+    ("\\[\n\\text{Answer: } 17\n\\]", "17"),
+    ("The answer is\n\\[ 17 \\]", "17"),
+    ("The answer is \\(17\\).", "17"),
+    ("_17_", "17"),
+    ("Final Answer: **17**\n", "17"),
+    ("最终答案：17", "17"),
+    ("정답은 17입니다.", "17"),
+    ("La réponse est 17.", "17"),
+    ("A resposta é 17.", "17"),
+    ("Ответ: 17", "17"),
+    ("The answer is not 16, it is 17.", "17"),
+]
+NOT_STATED = [
+    ("It is definitely not 17.", "17"),
+    ("The answer is definitely not 17", "17"),
+    ("The answer is not 17", "17"),
+    ("We know 17 is prime, so let us continue", "17"),
+    ("The answer is at least 17", "17"),
+    ("The answer is either 17 or 18", "17"),
+    ("There are 17 apples in the basket and we must go on", "17"),
+    ("Answer: 17 and 18", "17"),
+    ("the answer is between 17 and 18", "17"),
+    ("I do not know the answer. 17", "17"),
+    ("<answer>not 17</answer>", "17"),
+    ("<answer>16</answer> 17", "17"),
+    ("The answer isn't 17.", "17"),
+    ("The answer cannot be 17", "17"),
+    ("答案不是17", "17"),
+    ("答案是17或18", "17"),
+    ("Answer: 17 million", "17"),
+    ("Step 17", "17"),
+    ("Page 17.", "17"),
+    ("The answer is 17.5", "17"),
+    ("The answer is more than 17", "17"),
+    ("The answer is 17 less than x", "17"),
+    ("The answer is 16. Some say 17.", "17"),
+    ("x is not equal to 17", "17"),
+    ("so x != 17", "17"),
+    ("17, 18", "17"),
+    ("Could the answer be 17?", "17"),
+    ("If the answer is 17, then", "17"),
+    ("The answer is never 17", "17"),
+    ("Is it 17?", "17"),
+    ("not 17", "17"),
+    ("17?", "17"),
+    ("x > 17", "17"),
+    ("It is 17 or so", "17"),
+    ("The sum is not $17$.", "17"),
+    ("We want the answer: 17 is too large, 18 too", "17"),
+    ("$x$ is less than $17$.", "17"),
+]
 
 
-@pytest.mark.parametrize("unit", ["(", "((1", "1, ", "1 and ", "5 h ", r"\a{", "$1 ", r"\(", "(1+(2)", "1 1/1 "])
+@pytest.mark.parametrize(("text", "gold"), STATED)
+def test_a_statement_of_the_answer_is_read(text, gold):
+    assert maths.judge(text, gold)[0] == "correct"
+
+
+@pytest.mark.parametrize(("text", "gold"), NOT_STATED)
+def test_a_number_that_a_text_mentions_denies_or_doubts_is_no_answer(text, gold):
+    assert maths.judge(text, gold)[0] != "correct"
+
+
+@pytest.mark.parametrize(
+    "unit", ["(", "((1", "1, ", "answer is ", "= 1 ", r"\a{", "$1 ", r"\(", "is (1+(2)", "**", "不是"]
+)
 def test_a_hostile_text_is_searched_at_once(unit):
-    text, expressions = marked((unit * 2000)[: maths.LONGEST])  # a worker has 5 seconds
-    assert all(mark in text for mark in expressions)
+    text = (unit * 2000)[: maths.LONGEST]  # a worker has 5 seconds
+    began = time.process_time()
+    stated(text)
+    assert time.process_time() - began < 0.5
+
+
+# ---- a box is required ----
+
+
+@pytest.mark.parametrize("verifier", ["math", "choice"])
+def test_where_a_box_is_required_a_statement_without_one_is_unparsable(verifier):
+    gold = "B"
+    texts = [
+        "The answer is B.",
+        "\\boxed{B}",
+        "\\fbox{B}",
+        "analysis \\boxed{A}assistantfinalThe answer is B.",
+        "\\boxed{A}",
+    ]
+    with Pool(verifier) as preferred, Pool(verifier, box="required") as required:
+        assert [v.status for v in preferred.judge((text, gold) for text in texts)] == ["correct"] * 4 + ["wrong"]
+        found = [v.status for v in required.judge((text, gold) for text in texts)]
+    assert found == ["unparsable", "correct", "correct", "unparsable", "wrong"]
+
+
+def test_a_verifier_of_whole_responses_needs_no_box():
+    with Pool("exact", box="required") as pool:
+        assert [v.status for v in pool.judge([("Paris", "Paris")])] == ["correct"]
 
 
 # ---- other boxes ----

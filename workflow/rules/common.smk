@@ -174,8 +174,10 @@ def with_statistics(plan):
 
 
 def task_option(data):
-    """Tells the score stage the generated task of a benchmark."""
-    return f"--task {data.task}" if data.task in registries.TASKS.names() else ""
+    """Tells the score stage the generated task of a benchmark, and the verifier if it reads answers without a box."""
+    task = f"--task {data.task} " if data.task in registries.TASKS.names() else ""
+    reads = verifiers.kind(data.verifier).boxed_version is not None
+    return (task + (f"--verifier {data.verifier}" if reads else "")).strip()
 
 
 def trained_from(policy):

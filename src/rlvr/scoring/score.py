@@ -15,7 +15,7 @@ from rlvr.config.registries import TASKS
 from rlvr.files import RecordError, publish_csv
 from rlvr.records import Completion, Grade, Problem, RecordFile, read_records
 from rlvr.scoring.votes import AnswerClass, majority, votes
-from rlvr.verifiers import STATUSES
+from rlvr.verifiers import STATUSES, kind, without_box
 
 
 def pairs(completions: Iterable[Completion], grades: Iterable[Grade]) -> Iterator[tuple[Completion, Grade]]:
@@ -33,16 +33,25 @@ def clusters_of(problems: list[Problem]) -> list[dict[str, str]]:
 
 
 def score(
-    problems: list[Problem], completions: Iterable[Completion], grades: Iterable[Grade], task: str | None = None
+    problems: list[Problem],
+    completions: Iterable[Completion],
+    grades: Iterable[Grade],
+    task: str | None = None,
+    verifier: str | None = None,
 ) -> list[dict[str, Any]]:
     """One row per problem. Raises RecordError if completions and grades do not match one to one.
 
     `majority` is the problem's maj@n, in 0..1; `clusters_of` adds `cluster`. A `task` of rlvr.data.tasks adds `chance`,
     the probability that a blind guess is correct, and `false_working`, the correct samples with a false
-    step. A set with `lookup` adds the number of lookups until one is correct, 0 for never.
+    step. A `verifier` that reads answers without a box adds `without_box`, the correct samples that have none: they
+    would be wrong with `box: required`; and `judged_by`, its name and version. A set with `lookup` adds the number of
+    lookups until one is correct, 0 for never.
     """
     module, prompts = TASKS.load(task) if task else None, {problem.id: problem.prompt for problem in problems}
+    unboxed_counts = verifier is not None and kind(verifier).boxed_version is not None
+    judged_by = f"{verifier} {kind(verifier).version}" if verifier else ""
     false: Counter[str] = Counter()
+    unboxed: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {problem.id: Counter() for problem in problems}
     classes: dict[str, Counter[AnswerClass]] = {problem.id: Counter() for problem in problems}
     tokens: Counter[str] = Counter()
@@ -52,6 +61,8 @@ def score(
         tokens[grade.problem] += completion.tokens
         if module and grade.status == "correct":
             false[grade.problem] += module.false_working(prompts[grade.problem], completion.text)
+        if unboxed_counts and grade.status == "correct":
+            unboxed[grade.problem] += without_box(completion.text)
     rows = []
     for problem, cluster in zip(problems, clusters_of(problems), strict=True):
         n = sum(counts[problem.id].values())
@@ -61,7 +72,8 @@ def score(
         voted = {"mean_tokens": tokens[problem.id] / n, "majority": majority(classes[problem.id])}
         of_task = {"chance": module.chance(problem.prompt), "false_working": false[problem.id]} if module else {}
         looked_up = {"lookup": problem.lookup} if problem.lookup >= 0 else {}
-        rows.append({**row, **voted, **of_task, **looked_up, **cluster})
+        boxes = {"without_box": unboxed[problem.id], "judged_by": judged_by} if unboxed_counts else {}
+        rows.append({**row, **voted, **of_task, **boxes, **looked_up, **cluster})
     return rows
 
 
@@ -73,10 +85,11 @@ def main(
     problems: Annotated[Path, typer.Option(help="problems.jsonl of the benchmark.")],
     out: Annotated[Path, typer.Option(help="scores.csv to write.")],
     task: Annotated[str | None, typer.Option(help="The generated task of the problems.")] = None,
+    verifier: Annotated[str | None, typer.Option(help="Their verifier, if it reads answers without a box.")] = None,
 ) -> None:
     """Count one benchmark's verdicts."""
     files = RecordFile(completions, Completion), RecordFile(grades, Grade)
-    rows = score(read_records(problems, Problem), *files, task)
+    rows = score(read_records(problems, Problem), *files, task, verifier)
     publish_csv(out, [{"policy": policy, "evaluation": evaluation, **row} for row in rows])
 
 

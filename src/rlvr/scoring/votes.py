@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from rlvr.verifiers._latex import undecorated
+from rlvr.verifiers._rewritings import undecorated
 
 VERSION = 3  # raise it when a vote or a measure of diversity changes: that repeats scoring, not grading
 LONGEST = 2_000  # characters; longer answers keep their decoration and lose only spaces

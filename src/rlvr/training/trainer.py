@@ -78,7 +78,7 @@ class Trainer:
         if spec.probe.problems:
             self.held_out = Problems(policy, held_out[: spec.probe.problems], spec.rollout.max_prompt_tokens)
         self.order = PromptOrder(len(self.problems.prompts), spec.seed)
-        self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors)
+        self.verifier = Pool(spec.data.verifier, workers=judges, verifier_errors=verifier_errors, box=spec.reward.box)
         self.optimizer = self._fresh_optimizer()
         self.critic = None
         if spec.critic:

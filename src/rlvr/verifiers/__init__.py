@@ -35,6 +35,8 @@ class VerifierKind:
     Raise `version` when a verdict changes: that repeats the grading, not the sampling. It is a text where a library
     that decides verdicts has its version in it. The functions:
 
+    - `boxed_version` is the version of the verdicts on boxes alone, which decide a reward with `reward.box: required`;
+      None if the verifier never reads an answer without a box, or every response is one.
     - `quick(text, gold)` decides easy cases at once, None for the others.
     - `reads(text)` is the part of a completion that the verdict depends on.
     - `prepare()` is called by each worker before its first question.
@@ -56,6 +58,7 @@ class VerifierKind:
 
     judge: Judge
     version: int | str
+    boxed_version: int | None = None
     quick: Quick = nothing
     reads: Callable[[str], Hashable] = str
     prepare: Callable[[], None] = nothing
@@ -100,13 +103,19 @@ def check_golds(verifier: str, golds: Iterable[tuple[str, str]]) -> None:
 # The final channel of gpt-oss: with its marks, or as a decoder writes it that leaves marks out.
 _FINAL = re.compile(r"<\|channel\|>\s*final\b[^\n]{0,80}?<\|message\|>")
 _END = re.compile(r"<\|(?:return|end)\|>")
+_EMPTY = re.compile(r"\\boxed\s*\{\s*\}")  # behind an answer only named: put it in \boxed{}
+_FILLED = re.compile(r"\\boxed\s*\{\s*[^\s}]")
 _ANALYSIS, _FLATTENED = "analysis", "assistantfinal"
 
 
 def in_one_notation(text: str) -> str:
     r"""A response or a solution with `\boxed` for `\fbox`; of one in channels, the last final one behind `</think>`."""
     final = _final_channel(text)
-    return (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+    text = (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
+    if "\\right." in text:  # a bracket that is never closed is no brace of the box
+        text = text.replace("\\left\\{", "\\left\\lbrace ").replace("\\left \\{", "\\left\\lbrace ")
+    named = _EMPTY.search(text)
+    return _EMPTY.sub("", text) if named and _FILLED.search(text[: named.start()]) else text
 
 
 def _final_channel(text: str) -> str | None:
@@ -121,6 +130,13 @@ def behind_thought(text: str) -> str | None:
     """What follows the last </think>; None without one, or where another <think> opens behind it."""
     _, mark, answer = text.rpartition(THOUGHT)
     return answer if mark and THINK not in answer else None
+
+
+def without_box(text: str) -> bool:
+    r"""Whether a response has no \boxed or \fbox where its answer is: behind its thought, in its final channel."""
+    text = in_one_notation(text)
+    answer = behind_thought(text)
+    return final_box(text if answer is None else answer) is None and final_box(text) is None
 
 
 def last_boxed(text: str) -> str | None:

@@ -98,6 +98,8 @@ def equal(gold: tuple, answer: tuple) -> bool:
 
 def _decided_before(gold: Any, answer: Any) -> bool | None:
     """The verdict on distant numbers, conditions against points, and conditions on the same numbers; else None."""
+    if (complex_numbers := _complex(gold, answer)) is not None:
+        return complex_numbers
     if _apart(gold, answer) or _condition_and_points(gold, answer):
         return False
     return True if _same_set(gold, answer) else None
@@ -119,16 +121,48 @@ def _condition_and_points(gold: Any, answer: Any) -> bool:
 
 
 def _same_set(gold: Any, answer: Any) -> bool:
-    """Whether two conditions on the same variable hold for the same numbers."""
+    """Whether two conditions on the same variable hold for the same numbers, or one for the numbers of a set."""
+    from sympy import Set
     from sympy.core.relational import Relational
     from sympy.logic.boolalg import And
 
-    if not all(isinstance(value, (Relational, And)) and len(value.free_symbols) == 1 for value in (gold, answer)):
+    conditions = [value for value in (gold, answer) if isinstance(value, (Relational, And))]
+    sets = [value for value in (gold, answer) if isinstance(value, Set) and not value.free_symbols]
+    if len(conditions) + len(sets) < 2 or not conditions or any(len(one.free_symbols) != 1 for one in conditions):
         return False
     try:
-        return gold.free_symbols == answer.free_symbols and bool(gold.as_set() == answer.as_set())
+        holds = [condition.as_set() for condition in conditions]
+        return conditions[0].free_symbols == conditions[-1].free_symbols and bool(holds[0] == [*holds, *sets][1])
     except (NotImplementedError, TypeError, ValueError, AttributeError):  # sympy cannot solve them
         return False
+
+
+def _complex(gold: Any, answer: Any) -> bool | None:
+    """Equality of two numbers if one of them has the symbol i and no other; None if the symbols' values matter."""
+    from sympy import Expr, I, Symbol
+
+    if not all(isinstance(value, Expr) for value in (gold, answer)):
+        return None
+    symbols = gold.free_symbols | answer.free_symbols
+    if {symbol.name for symbol in symbols} != {"i"} or not all(_small(value) for value in (gold, answer)):
+        return None
+    (symbol,) = symbols
+    left, right = (value.xreplace({symbol: I}).evalf(30) for value in (gold, answer))
+    if not left.is_number or not right.is_number or not isinstance(symbol, Symbol):
+        return None
+    return bool(abs(left - right) <= 1e-12 * max(1, abs(left)))
+
+
+def _small(value: Any) -> bool:
+    """Whether an expression is short, and its powers can be computed at once."""
+    from sympy import Pow
+
+    return value.count_ops() < 60 and all(
+        abs(number) < 10_000
+        for power in value.atoms(Pow)
+        for number in power.exp.atoms()
+        if number.is_number and number.is_real
+    )
 
 
 def _as_equations(gold: Any, answer: Any) -> tuple[Any, Any] | None:
@@ -189,7 +223,10 @@ def _not_close(gold: Any, answer: Any) -> bool:
     floats = sum(value.has(Float) for value in (gold, answer))
     tolerance = (1e-12, 2e-4, 2e-6)[floats]
     size, distance = abs(gold.evalf(30)), abs((gold - answer).evalf(30))
-    return bool(size.is_Float and distance.is_Float and distance > tolerance * size)
+    if not (size.is_Float and distance.is_Float):
+        return False
+    differs = not floats and distance._prec > 1 and distance != 0  # sympy knows digits of the difference: it is not 0
+    return bool(distance > tolerance * size or differs)
 
 
 def _rational(value: Any) -> Any | None:

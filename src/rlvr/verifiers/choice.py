@@ -21,7 +21,8 @@ from rlvr.verifiers import (
 from rlvr.verifiers import math as mathematics
 from rlvr.verifiers._text import visible
 
-VERSION = 4
+VERSION = 5
+BOXED_VERSION = 4  # of a letter, a number or a word in a box, as in the tasks that train with this verifier
 LETTERS = "ABCDEFGHIJ"
 LONGEST = 4_000  # characters searched for a letter: the end of a completion, the start of a box
 
@@ -33,10 +34,26 @@ _MARKED = re.compile(rf"{_WORD}{{0,2}}(?:{_LETTER}[)\]]+[.:]?|{_LETTER}[.:])\s*\
 # b) 12 cm, b. 12 cm; C - 12 cm, C 12 cm: signs that a variable or a product could have too
 _MARKED_SMALL = re.compile(rf"{_WORD}{{0,2}}[(\[]*([a-j])(?:[)\]]+[.:]?\s*|\.\s+)\S.*", re.DOTALL)
 _BESIDE = re.compile(r"(?:([A-HJ])\s*[-–—]\s+|([A-J])\s+(?=[-+]?\.?\d|\\))(?P<rest>\S.*)", re.DOTALL)
-_CALLED = rf"\b\s*(?:is|:)?\s*(?:option|choice)?\s*:?\s*{_LETTER}\b(?!['’])"
+_IS = r"(?:\s*(?:is|would be|must be|should be|will be|has to be|lautet|ist|est|es|=|:|：|-(?=\s)|是|为|は|은|는))?"
+_CALLED = rf"[\"'】\])]*{_IS}\s*(?:option|choice)?\s*:?\s*{_LETTER}(?![A-Za-z0-9_])(?!['’]\w)"
+_ANSWER = r"\b(?:answer|antwort|respuesta|réponse|risposta|resposta|ответ)\b|答案|정답|正确选项"
 # An answer, or the correct option; another option may be named after it, and is no answer.
-_STATED = re.compile(rf"\b(?:answer|(?:correct|right|best|final)\s+(?:choice|option)){_CALLED}", re.IGNORECASE)
-_NAMED = re.compile(rf"\b(?:choice|option){_CALLED}", re.IGNORECASE)
+_STATED = re.compile(rf"(?:{_ANSWER}|\b(?:correct|right|best|final)\s+(?:choice|option)\b){_CALLED}", re.IGNORECASE)
+_NAMED = re.compile(rf"\b(?:choice|option)\b{_CALLED}", re.IGNORECASE)
+_CAPITAL = r"[(\[\"']*([A-J])(?![A-Za-z0-9_])(?!['’]\w)"
+_RIGHT = r"(?i:is|must be)\s+(?i:the\s+)?(?i:correct|right|true)(?i:\s+(?:answer|option|choice|one))?"
+_PICKED = re.compile(
+    r"(?i:\b(?:pick|choose|select|go with|going with|opt for)\b|应?选择?)\s*[:：]?\s*(?i:option|choice)?\s*"
+    rf"{_CAPITAL}|(?<![A-Za-z'’]){_CAPITAL}[)\]\"']*\s+{_RIGHT}\s*(?=[.!]|$)"
+    rf"|(?i:\b(?:hence|it is|it's|it must be|but rather)\b)\s*,?\s*{_CAPITAL}[)\]\"']*\s*(?=[.!;]|$)",
+    re.MULTILINE,
+)
+_DENIED = re.compile(
+    r"(?i:\b(?:not|never|cannot|why)\b|n't\b|不)[^.!?;,\n]{0,25}$|(?i:\b(?:neither|nor|if|whether|unless|suppose|assume)\b)[^.!?;\n]{0,25}$"
+)
+_AFTER_ANOTHER = re.compile(r"(?<![A-Za-z])[A-J][)\]]?\s*(?:,|/|&|and|or|nor)\s*$")
+_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_BOLD = re.compile(r"\*\*\s*\(?([A-J])\)?[.)]?\s*\*\*\s*[.!]?\s*\Z")
 _ANOTHER = re.compile(r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[A-J]\b(?!['’])")
 _ANOTHER_SMALL = re.compile(
     r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[a-j]\b(?!['’]| +[a-z]|\.\w)"
@@ -159,10 +176,19 @@ def _letter(boxed: str) -> Letter:
 
 
 def _stated(text: str) -> Letter:
-    """The letter last stated as the answer, else the last option named; None if that statement names several."""
+    """The letter last stated as the answer, else last chosen, else the last option named, else the whole text's.
+
+    None if that statement names several.
+    """
+    if tagged := _TAGGED.findall(text):
+        return _letter(tagged[-1])
     cleaned = _bare(text)
-    for statement in (*reversed(list(_STATED.finditer(cleaned))), *reversed(list(_NAMED.finditer(cleaned)))):
-        letter, rest = statement.group(1), cleaned[statement.end() :]
+    for statement in (
+        *reversed(list(_STATED.finditer(cleaned))),
+        *_chosen_last(cleaned),
+        *reversed(list(_NAMED.finditer(cleaned))),
+    ):
+        letter, rest = next(filter(None, statement.groups())), cleaned[statement.end() :]
         if letter.islower():
             if _ANOTHER_SMALL.match(rest):
                 return NONE
@@ -170,8 +196,26 @@ def _stated(text: str) -> Letter:
                 return letter.upper(), False
         elif letter not in "AI" or not _GOES_ON.match(rest):
             return NONE if _ANOTHER.match(rest) else (letter, True)
+    if bold := _BOLD.search(text):
+        return bold.group(1), True
     alone = re.fullmatch(r"\(?([A-Ja-j])\)?\.?", cleaned)
-    return (alone.group(1).upper(), alone.group(1).isupper()) if alone else NONE
+    if alone:
+        return alone.group(1).upper(), alone.group(1).isupper()
+    return _letter(cleaned) if "\n" not in cleaned and _HEADED.match(cleaned) else NONE
+
+
+_HEADED = re.compile(r"\(?[A-J](?:\)|[.:])\s+(?!\(?[A-J][.:)])\S")
+
+
+def _chosen_last(text: str) -> list[re.Match[str]]:
+    """The choices of a text, the last first, without those that it denies and those among several."""
+    choices = reversed(list(_PICKED.finditer(text)))
+    return [
+        one
+        for one in choices
+        if not _DENIED.search(text, 0, one.start())
+        and not (one.group(2) and _AFTER_ANOTHER.search(text, 0, one.start()))
+    ]
 
 
 def _is_small_letter(statement: str, rest: str) -> bool:
@@ -203,8 +247,11 @@ def _letter_of_an_option(chosen: Choice, options: tuple[str, ...]) -> str | None
     return chosen.letter if named == chosen.letter or not (named or _NUMBER.match(behind)) else None
 
 
+_NONE_OF_THEM = re.compile(r"none of (?:the above|these|them|the (?:other )?(?:options|choices|answers)|the others)")
+
+
 def _folded(text: str) -> str:
-    return " ".join(_bare(text).casefold().rstrip(".").split())
+    return _NONE_OF_THEM.sub("none of these", " ".join(_bare(text).casefold().rstrip(".").split()))
 
 
 def _by_value(answer: str, options: tuple[str, ...]) -> str | None:
@@ -216,5 +263,11 @@ def _by_value(answer: str, options: tuple[str, ...]) -> str | None:
 
 
 VERIFIER = VerifierKind(
-    judge=judge, version=VERSION, quick=quick, prepare=mathematics.prepare, check_gold=check_gold, itself=itself
+    judge=judge,
+    version=VERSION,
+    boxed_version=BOXED_VERSION,
+    quick=quick,
+    prepare=mathematics.prepare,
+    check_gold=check_gold,
+    itself=itself,
 )

@@ -20,36 +20,18 @@ from rlvr.verifiers import (
     in_one_notation,
     last_boxed,
 )
-from rlvr.verifiers._answer import (
-    approximations,
-    directions,
-    domain,
-    in_base,
-    is_name,
-    items,
-    letters_as_unit,
-    measure,
-    modulus,
-    quantities,
-    readings,
-    sides,
-)
-from rlvr.verifiers._latex import undecorated
-from rlvr.verifiers._prose import marked
+from rlvr.verifiers._equality import agree
+from rlvr.verifiers._rewritings import undecorated
+from rlvr.verifiers._statement import stated
+from rlvr.verifiers._units import measure
 from rlvr.verifiers.memory import remembered
 
-VERSION = 7
+VERSION = 8
 LONGEST = 2_000  # characters of an answer worth parsing
 REMEMBERED = 32 << 20  # bytes of answers and their verdicts, in each process
 
 _INTEGER = re.compile(r"[-+−]?\d+")
-_GAP = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
 _NO_ANSWER = re.compile(r"(?:see|refer to) .*|proof|not ?found|n/?a|nan|null|tbd|\?+", re.IGNORECASE)
-_WORDS = re.compile(r"[A-Za-z]{3}[A-Za-z0-9 .'-]*|[A-Za-z][A-Za-z .'-]*")
-_ARC = re.compile(r"\d\s*'")
-_CONDITION = re.compile(r"[<>=]|\\(?:[lg]e|ne|in)(?![a-z])")
-_TEXT = re.compile(r"\\(?:text|mathrm|mbox|textrm|textbf|textit|operatorname)\s*\{([^{}]*)\}")
-SHORTEST_WORD = 5  # letters; fewer without \text are a product of variables
 
 
 def check_gold(gold: str) -> None:
@@ -75,6 +57,12 @@ def itself(gold: str) -> str:
         return "timeout"
     except Exception:  # a judgement counts it as an error of the library
         return "error"
+
+
+def response(gold: str) -> str:
+    """A response that answers with a gold."""
+    thought = THOUGHT if gold.startswith(THOUGHT) else ""
+    return f"{thought}{OPEN}{gold.removeprefix(THOUGHT)}}}"
 
 
 def after_think(gold: str) -> str:
@@ -156,194 +144,9 @@ def _compared(answer: str, gold: str) -> Judgement:
 
 
 def _stated(text: str, gold: str) -> Judgement:
-    """Judges the answer that math-verify finds in a text without a box; an expression in prose counts as a whole."""
-    text, expressions = marked(text)
-    values = _math_verify.extracted(text)
-    said = [str(value).rstrip("0") for value in values]
-    if said and said[0] in expressions:
-        return _compared(expressions[said[0]], gold)
-    if not said or any(mark in value for value in said for mark in expressions):
-        return "unparsable", None
-    return ("correct" if _math_verify.equal(_math_verify.whole(undecorated(gold)), values) else "wrong"), str(
-        values[-1]
-    )
-
-
-# ---- the readings of an answer ----
-
-
-def agree(answer: str, gold: str) -> bool:
-    """Whether one reading of an answer equals one reading of the gold."""
-    lists = not undecorated(gold).startswith(("(", "["))  # a number is no tuple
-    return any(_same(reading, wanted) for wanted in readings(gold) for reading in readings(answer, lists))
-
-
-def _same(answer: str, gold: str) -> bool:
-    (answer, modulo), (gold, wanted_modulo) = modulus(answer), modulus(gold)
-    if modulo and wanted_modulo and modulo != wanted_modulo:
-        return False
-    if modulo and not _reduced(sides(answer)[-1], modulo):
-        return False
-    answer = sides(answer)[-1] if modulo else answer  # 2^10 = 2 holds modulo 7 alone
-    golds = _values(gold) if approximations(gold)[1:] else [gold]
-    return any(_equal(said, wanted) for one in golds for wanted, said in _pairs(answer, one))
-
-
-def _reduced(residue: str, modulo: str) -> bool:
-    """Whether a residue is below its modulus, as far as both are numbers."""
-    numeric = re.fullmatch("[0-9]{1,99}", residue) and re.fullmatch("[0-9]{1,99}", modulo)
-    return not numeric or int(residue) < int(modulo)
-
-
-def _equal(answer: str, gold: str) -> bool:
-    """Equality of two answers without chains: as text, in a base, in units, as words, or by math-verify."""
-    if _closed(answer) == _closed(gold):
-        return True
-    if directions(answer) and directions(gold) and directions(answer) != directions(gold):
-        return False
-    sequences = _sequence(answer), _sequence(gold)
-    if all(sequences) and any(len(set(words)) < len(words) for words in sequences):
-        return sequences[0] == sequences[1]
-    if len(gold) > 2 and gold.isalpha() and answer.isalpha() and answer.casefold() == gold.casefold():
-        return True
-    if _ARC.search(answer) or _ARC.search(gold):
-        return False  # 45 degrees 30 minutes: math-verify leaves the minutes' sign out
-    (answer, answer_domain), (gold, gold_domain) = domain(answer), domain(gold)
-    if answer_domain and gold_domain and answer_domain != gold_domain:
-        return False
-    verdict = _same_in_base(answer, gold)
-    if verdict is not None:
-        return verdict
-    answer_quantities, gold_quantities = quantities(answer), quantities(gold)
-    if answer_quantities and gold_quantities:
-        return answer_quantities == gold_quantities
-    if answer_quantities or gold_quantities:
-        answer, gold = _numbers_of(answer_quantities) or answer, _numbers_of(gold_quantities) or gold
-    (answer, unit), (gold, gold_unit) = measure(answer), measure(gold)
-    if gold_unit and unit is None and letters_as_unit(answer)[1] == gold_unit:
-        answer, unit = letters_as_unit(answer)
-    if unit and gold_unit and unit != gold_unit:
-        return False  # 5 hours for 5 minutes
-    gold_words, answer_words = _words(gold), _words(answer)
-    if gold_words is None and answer_words is not None:
-        gold_words = _words(gold, least=2)
-    elif answer_words is None and gold_words is not None:
-        answer_words = _words(answer, least=2)
-    if gold_words is not None and answer_words is not None:
-        return gold_words == answer_words
-    return _math_verify.equal(_math_verify.whole(gold), _math_verify.whole(answer))
-
-
-def _numbers_of(several: list[tuple[str, str]]) -> str:
-    """12 cm, 18 cm as 12, 18; empty if the units differ, as in 2 hours 30 minutes."""
-    return ", ".join(number for number, _ in several) if len({unit for _, unit in several}) == 1 else ""
-
-
-def _same_in_base(answer: str, gold: str) -> bool | None:
-    """Equality of digits, and of bases if both state one; None if neither does. 25_6 and 25_3 are not equal."""
-    said, wanted = in_base(answer), in_base(gold)
-    if said is None and wanted is None:
-        return None
-    if said and wanted:
-        return said == wanted
-    digits, other = (said[0], gold) if said else (wanted[0], answer)  # type: ignore[index]
-    return digits == other.replace(" ", "")
-
-
-def _closed(text: str) -> str:
-    """A text without spaces, except between digits: equal texts need no parsing."""
-    return _GAP.sub("", text)
-
-
-def _words(text: str, least: int = SHORTEST_WORD) -> str | None:
-    r"""\text{No solution} and a word of at least five letters as words, without an article; None for a formula."""
-    inner = _TEXT.sub(r"\1", text).strip(" .()")
-    if not _WORDS.fullmatch(inner) or (inner == text.strip(" .()") and len(inner) < least) or len(inner) < 2:
-        return None
-    return re.sub(r"^(?:an?|the) ", "", " ".join(inner.casefold().split()))
-
-
-def _sequence(text: str) -> list[str]:
-    r"""The words of a list of words, \text{True}, \text{False} too; empty for any other text."""
-    words = [word.strip().casefold() for word in _TEXT.sub(r"\1", text).split(",")]
-    return words if len(words) > 1 and all(word.isalpha() for word in words) else []
-
-
-def _pairs(answer: str, gold: str) -> list[tuple[str, str]]:
-    """Pairs of a gold and an answer; one of them must be equal. For x = 5 it is 5, if the other side has no equation.
-
-    No pair if the answer contradicts itself, as 1 = 5.
-    """
-    chains = [_values(item) for item in items(answer)]
-    if not all(chains):
-        return []
-    named, wanted_named = _assigned(answer), _assigned(gold)
-    if wanted_named and (named or len(wanted_named) > 1):
-        return _by_name(wanted_named, named, answer)
-    in_gold, in_answer = len(sides(gold)) > 1, any(len(sides(item)) > 1 for item in items(answer))
-    if in_gold and in_answer:
-        return [(gold, answer)]
-    if in_gold:
-        parts = items(gold)
-        names = all(is_name(left) for item in parts for left in sides(item)[:-1])
-        return [*([(", ".join(sides(item)[-1] for item in parts), answer)] if names else []), (gold, answer)]
-    if len(named) > 1 and gold.startswith("("):
-        return [(gold, _listed(named))]
-    if len(chains) == 1:
-        short, unit = letters_as_unit(answer)
-        others = [short] if measure(gold)[1] in (None, unit) else []
-        return [(gold, value) for value in dict.fromkeys([*chains[0], *others])]
-    stated = in_answer or any(approximations(item)[1:] for item in items(answer))
-    return [(gold, ", ".join(values[0] for values in chains) if stated else answer)]
-
-
-def _by_name(wanted: dict[str, str], said: dict[str, str], answer: str) -> list[tuple[str, str]]:
-    """The values of x = 3, y = 4 by name, or in the order of the names if the answer has no names."""
-    if said:
-        return [(_listed(wanted), _listed(said))] if said.keys() == wanted.keys() else []
-    return [] if _CONDITION.search(answer) else [(_listed(wanted), answer)]
-
-
-def _listed(values: dict[str, str]) -> str:
-    """Values in the order of their names, as a tuple if there are several."""
-    listed = ", ".join(values[name] for name in sorted(values))
-    return f"({listed})" if len(values) > 1 else listed
-
-
-def _assigned(text: str) -> dict[str, str]:
-    """Values by letter, from x = 3, y = 4 or (x,y) = (3,4); empty for any other text and for a repeated letter."""
-    assignments: list[tuple[str, str]] = []
-    for item in items(text):
-        parts = sides(item)
-        names, values = ([part.strip("() ") for part in side.split(",")] for side in (parts[0], parts[-1]))
-        if len(parts) != 2 or len(names) != len(values) or not all(len(n) == 1 and n.isalpha() for n in names):
-            return {}
-        assignments += zip(names, values if len(names) > 1 else [parts[-1]], strict=True)
-    return dict(assignments) if len(dict(assignments)) == len(assignments) else {}
-
-
-def _values(item: str) -> list[str]:
-    """The values that a chain of equations states, in each form; none if two of its numbers differ.
-
-    Sides with free symbols state no number: a + b = 5 is 5. In pi ~ 3.14 the exact side counts; the other one counts
-    too if it is the exact one rounded.
-    """
-    exact, *rounded = approximations(item)
-    chain = sides(exact)
-    if len(chain) == 1 and not rounded:
-        return [exact]
-    unit = measure(chain[-1])[1]
-    numbers = [
-        side for side in chain if measure(side)[1] in (None, unit) and _math_verify.number(measure(side)[0]) is not None
-    ]
-    if any(not _equal(number, numbers[-1]) for number in numbers[:-1]):
-        return []
-    last = numbers[-1] if numbers and is_name(chain[-1]) else chain[-1]
-    if not rounded:
-        return [last]
-    if not numbers and is_name(last):
-        return [rounded[-1]]
-    return [last, rounded[-1]] if numbers and _math_verify.rounds(numbers[-1], measure(rounded[-1])[0]) else [last]
+    """Judges the answer that a text without a box states."""
+    answer = stated(text)
+    return ("unparsable", None) if answer is None else _compared(answer, gold)
 
 
 def prepare() -> None:
@@ -355,10 +158,12 @@ def prepare() -> None:
 VERIFIER = VerifierKind(
     judge=judge,
     version=VERSION,
+    boxed_version=VERSION,
     quick=quick,
     reads=reads,
     prepare=prepare,
     check_gold=check_gold,
     itself=itself,
+    answer=response,
     after_think=after_think,
 )

@@ -14,12 +14,12 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pebble import ProcessExpired, ProcessPool
 
 from rlvr.child_processes import die_with_caller
-from rlvr.verifiers import VerifierError, kind, load
+from rlvr.verifiers import VerifierError, kind, load, without_box
 from rlvr.verifiers.memory import Memory
 
 SECONDS = 5.0  # per judgement, unless its verifier has a limit of its own
@@ -27,6 +27,9 @@ AHEAD = 64  # judgements handed out before the first is awaited, per worker
 AT_ONCE = 512  # questions that an isolated verifier in the caller's process sees together
 REMEMBERED = 64 << 20  # bytes of the questions of one call and their verdicts
 FEWEST_ERRORS = 10  # below it no share of errors fails a stage: one odd answer in a small set must not
+
+
+Box = Literal["required", "preferred"]
 
 
 class TooManyErrors(RuntimeError):
@@ -98,7 +101,8 @@ class Pool:
     `memory_mb` of address space or if the worker dies, and `error` for an exception. A lost worker is replaced; no
     other verdict changes. Equal questions are judged once. Raises VerifierError if this machine lacks what the
     verifier needs, and for a gold that it cannot read. `errors` counts over all calls; its `check` fails if more than
-    the share `verifier_errors` fail. Workers end with this process.
+    the share `verifier_errors` fail. With `box: required` a response without a box is `unparsable`, for the verifiers
+    that would read it. Workers end with this process.
     """
 
     def __init__(
@@ -109,8 +113,10 @@ class Pool:
         seconds: float | None = None,
         memory_mb: int = 2048,
         verifier_errors: float = 1.0,
+        box: Box = "preferred",
     ):
         self._kind = kind(verifier)
+        self._needs_box = box == "required" and self._kind.boxed_version is not None
         self._kind.check()
         self.verifier, self.workers = verifier, workers
         self.seconds = seconds or self._kind.seconds
@@ -187,6 +193,8 @@ class Pool:
             yield from batch
 
     def _at_once(self, text: str, gold: str) -> Verdict | None:
+        if self._needs_box and without_box(text):
+            return Verdict("unparsable", None, 0.0)
         try:
             decided = self._kind.quick(text, gold)
         except (MemoryError, ImportError, VerifierError):

@@ -95,6 +95,7 @@ class Reward(Strict):
     overlong_buffer: Fraction
     format_share: Fraction = 0.0
     flipped: Fraction = 0.0
+    box: Literal["required", "preferred"] = "required"
 
     @property
     def least(self) -> float:

@@ -274,6 +274,7 @@ def _loss(spec: RunSpec, _: Places, execution: Execution) -> dict[str, Any]:
         "+rlvr.overlong_buffer": spec.reward.overlong_buffer,
         "+rlvr.format_share": spec.reward.format_share,
         "+rlvr.flipped": spec.reward.flipped,
+        "+rlvr.box": spec.reward.box,
         "+rlvr.seed": spec.seed,
         "+rlvr.task": spec.data.task,
         "+rlvr.verifier": spec.data.verifier,

@@ -22,7 +22,7 @@ class Verified(RewardManagerBase):
     def __init__(self, config: Any, tokenizer: Any, compute_score: Any, **_: Any):
         super().__init__(config, tokenizer, compute_score)
         self.settings, self.longest = config.rlvr, config.data.max_response_length
-        self.pool = Pool(config.rlvr.verifier, verifier_errors=config.rlvr.verifier_errors)
+        self.pool = Pool(config.rlvr.verifier, verifier_errors=config.rlvr.verifier_errors, box=config.rlvr.box)
 
     async def run_single(self, data: Any) -> dict[str, Any]:
         item = data[-1]
