@@ -1,6 +1,6 @@
 """README's picture: each method beside its baseline, its placebos and its published gain, from a snapshot."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,31 +31,38 @@ DARK |= {"xtick.color": "#e6edf3", "ytick.color": "#e6edf3", "axes.labelcolor": 
 
 
 def rows(folder: Path, papers: Sequence[str]) -> pd.DataFrame:
-    """A row per paper, benchmark, method with a placebo and arm that it is compared with, at the largest k.
-
-    Of `rlvr.tables.comparisons` in a snapshot, at the papers' setting; `published` is the published difference to the
-    baseline in percent points, where both are published for this model, benchmark and k.
-    """
+    """The rows of each paper of a snapshot that has comparisons (`of_paper`)."""
     found = []
-    specs = [folder / paper / rerender.DATA / f"{COMPARISONS}.json" for paper in papers]
-    for spec in filter(Path.is_file, specs):
-        layout, frames = rerender.read(spec)
-        frame = frames[COMPARISONS]
-        at = (frame["k"] == max(layout.k)) & (frame["effort"] == PAPER) & frame["arm"].isin(layout.placebos)
-        told = _published(spec.parent)
-        for row in frame[at].to_dict("records"):
-            arm, other = (told.get((row["model"], row["benchmark"], row["k"], a)) for a in (row["arm"], row["against"]))
-            gain = None if arm is None or other is None else arm - other
-            placebo = row["against"] != layout.compare_with
-            found.append({**row, "paper": spec.parents[1].name, "placebo": placebo, "published": gain})
+    for paper in papers:
+        spec = folder / paper / rerender.DATA / f"{COMPARISONS}.json"
+        if spec.is_file():
+            _, frames = rerender.read(spec)
+            scores = [pd.read_csv(file) for file in sorted(spec.parent.glob("*.csv*"))]
+            found.append(of_paper(paper, frames[COMPARISONS], scores))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def of_paper(paper: str, comparisons: pd.DataFrame, scores: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """A row per benchmark, method with a placebo and arm that it is compared with, at the largest k.
+
+    Of `rlvr.tables.comparisons`, at the papers' setting; `published` is the published difference to the baseline in
+    percent points, where statistics in `scores` have both for this model, benchmark and k.
+    """
+    baseline, told = comparisons["against"].iloc[0], _published(scores)
+    with_placebo = comparisons[comparisons["against"] != baseline]["arm"]
+    at = (comparisons["k"] == comparisons["k"].max()) & (comparisons["effort"] == PAPER)
+    found = []
+    for row in comparisons[at & comparisons["arm"].isin(with_placebo)].to_dict("records"):
+        arm, other = (told.get((row["model"], row["benchmark"], row["k"], a)) for a in (row["arm"], row["against"]))
+        gain = None if arm is None or other is None else arm - other
+        found.append({**row, "paper": paper, "placebo": row["against"] != baseline, "published": gain})
     return pd.DataFrame(found)
 
 
-def _published(data: Path) -> Mapping[tuple[Any, ...], float]:
+def _published(scores: Iterable[pd.DataFrame]) -> Mapping[tuple[Any, ...], float]:
     """The published pass@k of a paper in percent, by model, benchmark, k and arm."""
     values = {}
-    for file in sorted(data.glob("*.csv*")):
-        frame = pd.read_csv(file)
+    for frame in scores:
         if {"published", "score", "arm", "benchmark", "k", "model"} <= set(frame):
             told = frame[frame["published"].notna() & (frame["score"] == "pass")]
             values |= {(row.model, row.benchmark, row.k, row.arm): row.published for row in told.itertuples()}
