@@ -164,7 +164,7 @@ def page_layout(page: str, papers=("p", "q")) -> dict:
     return {
         **{"page": page, "scale": "laptop", "about_scale": "", "stand_ins": {"models": {}, "data": {}}, "notes": []},
         "every_paper": [
-            {"name": name, "short": name.upper(), "comparisons": [], "runs": [], "evaluations": []}
+            {"name": name, "short": name.upper(), "answers": [], "runs": [], "evaluations": []}
             for name in (("p", "q") if page == "index" else ())
         ],
         "title": "",

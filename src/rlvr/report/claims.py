@@ -118,7 +118,8 @@ def decided(frame: pd.DataFrame) -> str:
         }
         for _, row in (counted(frame[frame["verdict"].isin(DECIDED)]).iterrows() if len(frame) else ())
     ]
-    return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True)
+    cells = [{name: text.replace("|", r"\|") for name, text in row.items()} for row in rows]
+    return tabulate(cells, headers="keys", tablefmt="pipe", disable_numparse=True)
 
 
 def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
@@ -180,7 +181,7 @@ def _cells(row: pd.Series) -> dict[str, TableCell]:
 
 def _here(row: pd.Series) -> str:
     """What the deciding contrast is of: a reader must not take a stand-in's number for one on the paper's set."""
-    if not isinstance(row["stand_in"], str):
+    if pd.isna(row["estimate"]):
         return "Not judged here." if row["verdict"] != NOT_RUN else "Not run here."
     data = row["data"] if isinstance(row["data"], str) else ""
     return f"Here: {row['stand_in']}{f' on {data}' if data else ''}."

@@ -5,7 +5,7 @@ from typing import Any
 from rlvr import items
 from rlvr.config.plan import Plan, asked_for, by_name, first_items, runs_of
 
-COMPARISONS = "comparisons"  # the kind of table
+ANSWERS = ("comparisons", "pass_at_k")  # kinds of tables
 
 
 def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
@@ -55,23 +55,23 @@ def _leagues(plan: Plan) -> dict[str, str]:
 
 
 def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
-    """The overview's entry of a paper: its comparisons, and the runs and evaluations of its target."""
+    """The overview's entry of a paper: what answers it, and the runs and evaluations of its target."""
     paper_plan = plan.papers[paper]
     chosen_items = [paper_plan.item(name) for name in asked_for(plan, paper)]
     pairs = dict.fromkeys(pair for item in chosen_items for pair in item.scored())
     return {
         "name": paper,
         "short": paper_plan.paper.short,
-        "comparisons": comparisons_of(plan, paper),
+        "answers": answers_of(plan, paper),
         "runs": runs_of(plan, paper),
         "evaluations": [list(pair) for pair in pairs],
     }
 
 
-def comparisons_of(plan: Plan, paper: str) -> list[str]:
-    """The tables of a paper's target that compare its methods with baseline and placebos."""
+def answers_of(plan: Plan, paper: str) -> list[str]:
+    """The tables of a paper's target that say what was found: comparisons with placebos, and pass@k."""
     found = (plan.papers[paper].item(name) for name in asked_for(plan, paper))
-    return [item.name for item in found if item.content.kind == COMPARISONS]
+    return [item.name for item in found if item.content.kind in ANSWERS]
 
 
 def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:

@@ -68,10 +68,10 @@ class Page:
         )
 
     def _compared(self, paper: dict[str, Any]) -> list[pd.DataFrame]:
-        """The comparisons of a paper with what was published, and the statistics of its items on this page."""
+        """The statistics that say what was found of a paper, and those of its items on this page, as far as they exist."""
         shown = [one for one in self.layout["papers"] if one["name"] == paper["name"]]
         items = [item for one in shown for item in one["items"] if not item["analytic"]]
-        names = [*paper.get("comparisons", ()), *(name for item in items for name in item["statistics"])]
+        names = [*paper.get("answers", ()), *(name for item in items for name in item["statistics"])]
         files = [Path(self.paths.statistics(paper["name"], name)) for name in dict.fromkeys(names)]
         return [pd.read_csv(file) for file in files if file.is_file()]
 
