@@ -68,7 +68,7 @@ class Page:
         )
 
     def _compared(self, paper: dict[str, Any]) -> list[pd.DataFrame]:
-        """The statistics that say what was found of a paper, and those of its items on this page, as far as they exist."""
+        """The existing statistics that say what was found of a paper, and those of its items on this page."""
         shown = [one for one in self.layout["papers"] if one["name"] == paper["name"]]
         items = [item for one in shown for item in one["items"] if not item["analytic"]]
         names = [*paper.get("answers", ()), *(name for item in items for name in item["statistics"])]
