@@ -11,6 +11,7 @@ from rlvr.claims.mechanisms import NO
 from rlvr.config.colors import COLORS
 from rlvr.files import whole
 from rlvr.report import rerender
+from rlvr.statistics.shown import records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def of_paper(paper: str, comparisons: pd.DataFrame, scores: Iterable[pd.DataFram
     with_placebo = comparisons[comparisons["against"] != baseline]["arm"]
     at = (comparisons["k"] == comparisons["k"].max()) & (comparisons["effort"] == PAPER)
     found = []
-    for row in comparisons[at & comparisons["arm"].isin(with_placebo)].to_dict("records"):
+    for row in records(comparisons[at & comparisons["arm"].isin(with_placebo)]):
         arm, other = (told.get((row["model"], row["benchmark"], row["k"], a)) for a in (row["arm"], row["against"]))
         gain = None if arm is None or other is None else arm - other
         found.append({**row, "paper": paper, "placebo": row["against"] != baseline, "published": gain})
@@ -105,7 +106,7 @@ def draw(found: pd.DataFrame, path: Path, *, dark: bool) -> None:
 def _line(axes: Axes, y: int, of: pd.DataFrame, dark: bool) -> None:
     beside = of[of["placebo"]]
     for offset, row in zip(
-        [-0.22, *_spread(len(beside))], [*_records(of[~of["placebo"]]), *_records(beside)], strict=True
+        [-0.22, *_spread(len(beside))], [*records(of[~of["placebo"]]), *records(beside)], strict=True
     ):
         difference, low, high = (row[name] for name in BETWEEN)
         look = _look("orange" if row["placebo"] else "blue", hollow=row["acts"] == NO, dark=dark)
@@ -113,10 +114,6 @@ def _line(axes: Axes, y: int, of: pd.DataFrame, dark: bool) -> None:
         axes.plot(difference, y + offset, **{**look, "marker": "s" if row["placebo"] else "o"})
         if not row["placebo"] and pd.notna(row["published"]):
             axes.plot(row["published"], y + offset, **_diamond(dark))
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return frame.to_dict("records")
 
 
 def _spread(count: int) -> list[float]:

@@ -17,7 +17,7 @@ from PIL import Image
 from rlvr.report import text
 
 FOLDER = Path(__file__).parent
-WIDEST, SHADES = 1100, 32  # pixels and colours of a picture
+WIDEST, SHADES = 1100, 24  # pixels and colours of a picture
 INTERVAL = re.compile(r"(<td[^>]*>[^<\[]+) (\[[^\]<]+\])(?=[^<]*</td>)")  # below its value, in smaller type
 
 

@@ -18,7 +18,7 @@ from rlvr.report import answers, captions, claims, findings, html, ledger, text
 from rlvr.report.numbers import Popovers, numbers
 from rlvr.report.runs import COLUMNS, GROUP, RunPages, duration, row
 
-MOST = 40  # rows of an item's numbers; of longer statistics a page has the methods, and names the file
+MOST = 30  # rows of an item's numbers; of longer statistics a page has the methods, and names the file
 OPEN = 6  # items of a page that a reader sees at once; of others the title, which opens them
 
 
