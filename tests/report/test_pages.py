@@ -8,6 +8,7 @@ import re
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module
+from PIL import Image
 from support.layouts_by_hand import having, typed
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
@@ -18,6 +19,7 @@ from rlvr.files import RecordError, publish_lines
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 from rlvr.report import claims
+from rlvr.report import html as html_page
 from rlvr.report import layout as pages
 from rlvr.report.page import Page
 from rlvr.statistics.scores import read_all
@@ -260,6 +262,14 @@ def test_words_of_a_papers_file_are_no_markup_of_a_page(tmp_path):
     layout["papers"][0] |= {"deviations": ["a_b_c is *not* <b>, but `x_i` is\n  code"]}
     text = Page(layout, tmp_path).render()
     assert "<li>a_b_c is *not* &lt;b&gt;, but <code>x_i</code> is code</li>" in text
+
+
+def test_a_picture_with_a_dark_one_is_both_and_any_is_part_of_the_page(tmp_path):
+    for name in ("a.png", "b.png", "b-dark.png"):
+        Image.linear_gradient("L").save(tmp_path / name)
+    text = html_page.page("![A](a.png)\n\n![B](b.png)\n", {path.name: path for path in tmp_path.iterdir()})
+    assert text.count("<picture>") == 1 and text.count("data:image/webp;base64,") == 3
+    assert text.index('alt="A"') < text.index('media="(prefers-color-scheme: dark)"') < text.index('alt="B"')
 
 
 def test_a_league_has_a_page_that_the_overview_links_where_it_exists(tmp_path):

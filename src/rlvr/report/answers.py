@@ -86,6 +86,6 @@ def _words(rows: pd.DataFrame) -> Iterator[str]:
             tested = " (its mechanism does not act)" if row.get("acts") == NO else ""
             interval = "" if pd.isna(low) else f" [{low:+.1f}, {high:+.1f}]"
             numbers = f"{value:+.1f}{interval}".replace("-", "−")
-            equal, open_ = value == low == high == 0, pd.isna(low) or low <= 0 <= high
-            word = "equal" if equal else "undecided" if open_ else "higher" if low > 0 else "lower"
+            equal, includes_0 = value == low == high == 0, pd.isna(low) or low <= 0 <= high
+            word = "equal" if equal else "undecided" if includes_0 else "higher" if low > 0 else "lower"
             yield escape(f"{row['label']} {numbers}, ") + f"**{word}**{tested}"
