@@ -267,7 +267,7 @@ def test_words_of_a_papers_file_are_no_markup_of_a_page(tmp_path):
 def test_a_picture_with_a_dark_one_is_both_and_any_is_part_of_the_page(tmp_path):
     for name in ("a.png", "b.png", "b-dark.png"):
         Image.linear_gradient("L").save(tmp_path / name)
-    text = html_page.page("![A](a.png)\n\n![B](b.png)\n", {path.name: path for path in tmp_path.iterdir()})
+    text = html_page.page("# T\n\n![A](a.png)\n\n![B](b.png)\n", {path.name: path for path in tmp_path.iterdir()})
     assert text.count("<picture>") == 1 and text.count("data:image/webp;base64,") == 3
     assert text.index('alt="A"') < text.index('media="(prefers-color-scheme: dark)"') < text.index('alt="B"')
 

@@ -86,7 +86,8 @@ def draw(found: pd.DataFrame, path: Path, *, dark: bool) -> None:
     import matplotlib.pyplot as plt
 
     lines = [of for _, of in found.groupby(["paper", "benchmark", "arm"], sort=False)]
-    with plt.rc_context({"font.size": 9, **(DARK if dark else {})}):
+    look: Any = {"font.size": 9} | (DARK if dark else {})
+    with plt.rc_context(look):
         figure, axes = plt.subplots(figsize=(WIDTH, ROW * len(lines) + AROUND), layout="constrained")
         for y, of in enumerate(lines):
             _line(axes, y, of, dark)
