@@ -21,6 +21,7 @@ html_css_files = ["browse.css", "site.css"]
 html_js_files = [("browse.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False
 html_math_renderer = "mathml"
 SCROLLS = re.compile(r'<div class="(table|math)-wrapper [^"]*"')
 

@@ -16,7 +16,7 @@ import typer
 import yaml
 
 from rlvr.report import readme, rerender
-from rlvr.report.numbers import numbers
+from rlvr.report.numbers import Popovers, numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PICTURES = 700_000  # bytes on one page
@@ -70,10 +70,11 @@ def _numbers(spec: Path, shown: Path, taken: papers.Snapshot, out: Path) -> None
     """A page with the statistics of a table or figure, linked from the table's own page."""
     layout, frames = rerender.read(spec)
     runs = taken.runs.at("../../runs.html")
-    parts = [numbers(frame, name, runs, name) for name, frame in frames.items()]
+    popovers = Popovers(runs)
+    parts = [numbers(frame, name, popovers) for name, frame in frames.items()]
     page = out / "numbers" / f"{spec.stem}.md"
     page.parent.mkdir(exist_ok=True)
-    page.write_text("\n\n".join([f"{ALONE}# {layout.title}: every number\n\n{NUMBERS}", *parts]) + "\n")
+    page.write_text("\n\n".join([f"{ALONE}# {layout.title}: every number\n\n{NUMBERS}", *parts, *popovers.html]) + "\n")
     if shown.suffix == ".md":
         mirror.append(out / shown.name, f"\n[Every number, with its runs](numbers/{spec.stem}.md)\n")
 

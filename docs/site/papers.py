@@ -58,7 +58,8 @@ def write(root: Path, out: Path, statements: Path, taken: Snapshot) -> None:
         (page.parent / SETTINGS / page.name).write_text(WIDE + settings(root, page.stem))
         content = _content(root, page.stem, theory, taken)
         masses.draw(content["estimator"], content["short"], page.with_name(f"masses-{page.stem}.svg"))
-        page.write_text(f"{page.read_text()}\n{template.render(content)}")
+        title, rest = page.read_text().split("\n", 1)
+        page.write_text(f"{title}\n\n{content['found']}{rest}\n{template.render(content)}")
 
 
 def settings(root: Path, paper: str) -> str:
@@ -85,8 +86,16 @@ def _content(root: Path, name: str, theory: pd.DataFrame, taken: Snapshot) -> di
         "theory": ledger.of(paper["short"], theory),
         "claims": "" if own.empty else taken.section(own, f"../{RESULTS}/runs.html"),
         "results": taken.results(name),
+        "found": _found(taken, name),
         "bibtex": citing.fenced(citing.of_paper(root, name)),
     }
+
+
+def _found(taken: Snapshot, paper: str) -> str:
+    """What was found of a paper, for the top of its page."""
+    lines = [f"- {line}" for line in readme.found(taken.folder / paper)]
+    scale = f"{read_json(taken.folder / readme.CONTENTS)['title'].removeprefix('Results ')}"
+    return "\n".join([f"**Found here**, {scale} ([results](../{RESULTS}/README.md)):", "", *lines, ""]) if lines else ""
 
 
 def _readings(root: Path, estimator: str) -> list[list[str]]:

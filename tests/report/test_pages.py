@@ -8,6 +8,7 @@ import re
 import pandas as pd
 import pytest
 from conftest import ROOT, run_module
+from PIL import Image
 from support.layouts_by_hand import having, typed
 
 from rlvr.claims.contrasts import EQUAL, PAPER, layout, needs
@@ -18,12 +19,14 @@ from rlvr.files import RecordError, publish_lines
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 from rlvr.report import claims
+from rlvr.report import html as html_page
 from rlvr.report import layout as pages
 from rlvr.report.page import Page
 from rlvr.statistics.scores import read_all
 from rlvr.tables.pass_at_k import sentences
 
 PROBLEMS = 12
+NONE = "no published numbers"
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +124,7 @@ def by_hand(tmp_path):
         "laptop": [
             claims_row(),
             claims_row(effort=EQUAL, verdict="contradicted", estimate=-2.0, low=-3.0, high=-1.0),
-            claims_row(claim="d", verdict="inconclusive", problems=None, unit="training seeds"),
+            claims_row(claim="d", verdict="inconclusive", problems=None, unit="training seeds", published=NONE),
             claims_row(paper="q", short="Q", claim="e", says="<b>", verdict="inconclusive"),
             claims_row(paper="q", short="Q", claim="f", about="base"),
         ],
@@ -163,14 +166,14 @@ def page_layout(page: str, papers=("p", "q")) -> dict:
     return {
         **{"page": page, "scale": "laptop", "about_scale": "", "stand_ins": {"models": {}, "data": {}}, "notes": []},
         "every_paper": [
-            {"name": name, "short": name.upper(), "title": "", "claims": 2, "items": 0, "runs": [], "evaluations": []}
+            {"name": name, "short": name.upper(), "answers": [], "runs": [], "evaluations": []}
             for name in (("p", "q") if page == "index" else ())
         ],
         "title": "",
         "leagues": {"league": "A league"} if page == "index" else {},
         "papers": [
             {"name": name, "short": name.upper(), "title": "Title", "authors": "A", "deviations": [], "sets": False}
-            | {"arms": {}, "items": []}
+            | {"arms": {}, "items": [], "placebos": {}}
             for name in papers
         ],
     }
@@ -187,16 +190,27 @@ def test_a_papers_page_has_every_verdict_on_its_claims(by_hand):
     assert "undefined" not in text and "nan" not in text.partition("<script>")[0].lower()
     assert 'href="#claims">Claims</a>' in text
     rows = rows_of(text)
-    assert [re.findall(r'class="badge ([\w-]+)"', row[2]) for row in rows] == [
+    assert [re.findall(r'class="badge ([\w-]+)"', row[1]) for row in rows] == [
         ["reproduced"], ["contradicted"], ["inconclusive"], ["not-run"]
     ]  # fmt: skip
-    assert rows[0][1] == "A is above B<small>Table 1</small>" and ">+1.2 [−0.5, +3.0]</button>" in rows[0][3]
-    assert [row[5] for row in rows] == ["paper&#x27;s setting", "equal pass@1", *2 * ["paper&#x27;s setting"]]
-    assert rows[3][6] == "holds in its own table", "on every row"
+    assert rows[0][0] == "A is above B<small>Table 1. Here: m on d.</small>", "a stand-in is named beside the claim"
+    assert rows[3][0].endswith("<small>Table 1. Not run here.</small>")
+    assert ">+1.2 [−0.5, +3.0]</button>" in rows[0][2] and "<th" in text and ">Paper</th>" not in text
+    assert [row[4] for row in rows] == ["paper&#x27;s setting", "equal pass@1", *2 * ["paper&#x27;s setting"]]
+    assert [row[5] for row in rows] == [*2 * ["holds in its own table"], NONE, "holds in its own table"], "on every row"
     (origin,) = re.findall(r'<div popover id="of-p-c-laptop-papers-setting".*?</div>', text)
     for fact in ("<dd>A − B @1 on b</dd>", "<dd>2 of 4</dd>", "<dd>holds in its own table (2 of 2)</dd>"):
         assert fact in origin
-    assert 'popovertarget="of-p-c-paper-papers-setting"' in rows[3][2], "its facts, without an estimate"
+    assert 'popovertarget="of-p-c-paper-papers-setting"' in rows[3][1], "its facts, without an estimate"
+
+
+def test_a_legend_has_each_verdict_of_a_page_and_no_other(by_hand):
+    text = Page(page_layout("p", ["p"]), by_hand).render()
+    (legend,) = re.findall(r'<div class="wide legend".*?</div>', text, flags=re.DOTALL)
+    rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr><td>.*?</tr>", legend)]
+    assert [re.sub("<.*?>", "", row[0]) for row in rows] == ["reproduced", "contradicted", "inconclusive", "not run"]
+    assert rows[0][1:] == ["1 / 0 / 0", "the 95 % interval of every contrast lies where the claim says"]
+    assert "laptop, paper's setting / laptop, equal pass@1 / paper, paper's setting" in text
 
 
 def test_the_overview_has_the_claims_of_all_papers(by_hand):
@@ -204,9 +218,9 @@ def test_the_overview_has_the_claims_of_all_papers(by_hand):
     rows = rows_of(text)
     assert [row[0] for row in rows] == ["P", "P", "P", "Q", "Q", "P"] and rows[3][1].startswith("&lt;b&gt;")
     assert text.count(html.escape(CHOSEN)) == 2, "the caution beside the counts and above the rows"
-    assert "### Claims" not in text and text.count("<caption>Claims</caption>") == 1
+    assert 'id="claims"' not in text and text.count("<caption>Claims</caption>") == 1
     body = text[text.index("<h1") :]
-    places = [body.index(part) for part in ("data:image/png;base64,", 'id="papers"', 'id="claims-one-by-one"')]
+    places = [body.index(f'id="{name}"') for name in ("what-was-found", "claims-one-by-one", "papers")]
     assert places == sorted(places)
 
 
@@ -217,7 +231,7 @@ def test_a_papers_page_has_its_part_of_the_ledger(by_hand):
     path = by_hand / "theory" / "ledger.csv"
     path.parent.mkdir()
     pd.DataFrame(rows, columns=names).assign(checked_by="enumeration", deviation=0.5).to_csv(path, index=False)
-    section = Page(page_layout("p", ["p"]), by_hand).render().partition('<h3 id="theory">')[2]
+    section = Page(page_layout("p", ["p"]), by_hand).render().partition('<h2 id="theory">')[2]
     assert "1 statements" in section and "<td>fails</td>" in section and "It is &lt;even&gt;." in section
     assert "at 3<small>It holds in this reading: for 2.</small>" in section and "Other." not in section
 
@@ -258,6 +272,14 @@ def test_words_of_a_papers_file_are_no_markup_of_a_page(tmp_path):
     layout["papers"][0] |= {"deviations": ["a_b_c is *not* <b>, but `x_i` is\n  code"]}
     text = Page(layout, tmp_path).render()
     assert "<li>a_b_c is *not* &lt;b&gt;, but <code>x_i</code> is code</li>" in text
+
+
+def test_a_picture_with_a_dark_one_is_both_and_any_is_part_of_the_page(tmp_path):
+    for name in ("a.png", "b.png", "b-dark.png"):
+        Image.linear_gradient("L").save(tmp_path / name)
+    text = html_page.page("# T\n\n![A](a.png)\n\n![B](b.png)\n", {path.name: path for path in tmp_path.iterdir()})
+    assert text.count("<picture>") == 1 and text.count("data:image/webp;base64,") == 3
+    assert text.index('alt="A"') < text.index('media="(prefers-color-scheme: dark)"') < text.index('alt="B"')
 
 
 def test_a_league_has_a_page_that_the_overview_links_where_it_exists(tmp_path):

@@ -106,21 +106,25 @@ def test_a_page_weighs_what_it_loads(tmp_path):
 
 def test_a_number_leads_to_its_runs(snapshot):
     _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
-    page = numbers.numbers(frames["core"], "core", runs.read(snapshot).at("runs.html"), "core")
-    assert '<button type="button" popovertarget="core-0">−1.5 [−2, 1e-05]</button>' in page
-    assert page.count('<div popover id="core-0"') == 1
-    assert '<a href="runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in page
-    assert "c0ffee" in page and "main.txt beef" in page and "0 min 14 s" in page
-    assert "GRPO &lt;b&gt;" in page and "GRPO <b>" not in page
-    same_page = numbers.numbers(frames["core"], "core", runs.read(snapshot), "core")
-    assert all(f'<a href="#tiny-grpo-seed{seed}-ab">{seed}</a>' in same_page for seed in (1, 2))
+    popovers = numbers.Popovers(runs.read(snapshot).at("runs.html"))
+    page = numbers.numbers(frames["core"], "core", popovers)
+    assert '<button type="button" popovertarget="runs-0">−1.5 [−2, 1e-05]</button>' in page
+    assert page == numbers.numbers(frames["core"], "core", popovers), "another table leads to the same popover"
+    (popover,) = popovers.html
+    assert popover.startswith('<div popover id="runs-0"')
+    assert '<a href="runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in popover
+    assert "c0ffee" in popover and "main.txt beef" in popover and "0 min 14 s" in popover
+    assert "GRPO &lt;b&gt;" in popover and "GRPO <b>" not in page + popover
+    same_page = numbers.Popovers(runs.read(snapshot))
+    numbers.numbers(frames["core"], "core", same_page)
+    assert all(f'<a href="#tiny-grpo-seed{seed}-ab">{seed}</a>' in same_page.html[0] for seed in (1, 2))
 
 
-def test_long_statistics_are_a_row_per_method(snapshot, monkeypatch):
-    monkeypatch.setattr(numbers, "MOST", 1)
+def test_long_statistics_are_a_row_per_method(snapshot):
     _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
-    page = numbers.numbers(pd.concat(3 * [frames["core"]]), "core", runs.read(snapshot), "core")
-    assert page.count("<tr") == 2 and 'popovertarget="core-0">GRPO &lt;b&gt;</button>' in page and "3 rows" in page
+    popovers = numbers.Popovers(runs.read(snapshot))
+    page = numbers.numbers(pd.concat(3 * [frames["core"]]), "core", popovers, most=1)
+    assert page.count("<tr") == 2 and 'popovertarget="runs-0">GRPO &lt;b&gt;</button>' in page and "3 rows" in page
 
 
 def test_each_run_has_an_anchor_and_the_seeds_of_an_arm_are_in_order(snapshot):
@@ -203,7 +207,8 @@ def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, 
 
 
 def test_a_table_says_how_its_columns_sort():
-    html = browse.table("Runs", {"Seed": browse.NUMBER}, [("a", [browse.TableCell("8", 8)])])
+    html = browse.table("Runs", {"Seed": browse.NUMBER}, [("a", [browse.TableCell("8 [7, 9]", 8)])])
     assert '<th scope="col" data-kind="number">Seed</th>' in html
-    assert '<tr id="a"><td data-sort="8">8</td></tr>' in html
+    assert '<tr id="a"><td data-sort="8">8 [7, 9]</td></tr>' in html
+    assert browse.TableCell("8", 8).html() == "<td>8</td>", "its text sorts"
     assert 'aria-label="Runs"' in html

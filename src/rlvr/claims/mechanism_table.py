@@ -37,8 +37,9 @@ def markdown(frame: pd.DataFrame) -> str:
 
 
 def section(frame: pd.DataFrame) -> str:
-    """The same of one paper at one scale, for its page."""
-    return "\n".join([NOTE, "", *said(frame), "", *table(frame)])
+    """The same of one paper at one scale, for its page: the rows first."""
+    about = ["<details><summary>What each row says</summary>", "", NOTE, "", *said(frame), "", "</details>"]
+    return "\n".join([*table(frame), "", *about])
 
 
 def said(frame: pd.DataFrame) -> list[str]:

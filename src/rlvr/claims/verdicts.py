@@ -36,6 +36,24 @@ ABOUT = {  # what a claim of a paper is about: `about`
     "mechanism": "what happens in training",
 }
 OURS = "margins and controls of ours"
+IN_WORDS = {  # what a verdict means, for a legend
+    REPRODUCED: "the 95 % interval of every contrast lies where the claim says",
+    CONTRADICTED: "the interval of a contrast, widened for all contrasts of the claim, lies elsewhere",
+    INCONCLUSIVE: "the intervals allow both",
+    SAME: "on stand-ins, the 95 % interval of every contrast lies where the claim says",
+    OPPOSITE: "on stand-ins, the interval of a contrast, widened for all contrasts, lies on the other side of 0",
+    SMALLER: "on stand-ins, the gain is below the claimed size; it may be above 0",
+    APART: "on stand-ins, two methods that should be near each other are not",
+    UNDECIDED: "on stand-ins, the intervals allow both",
+    EQUIVALENT: "one method should be above another, and their difference is too small to matter",
+    BY_PART: "over a shorter or longer part of training, the verdict is another",
+    IDENTICAL: "the methods' results are equal to the last bit",
+    AT_BOUND: "all scores are near 0 or 100, or the claimed size is out of reach",
+    OTHER_RATES: "the stand-ins train at different learning rates",
+    NOT_EXERCISED: "the runs do not do what the paper proposes, so their scores test nothing of it",
+    NOT_COMPARABLE: "blind guesses score too much at this k, or no learning rate has the baseline's pass@1",
+    NOT_RUN: "the claim needs runs that were not made",
+}
 KINDS = {  # whose a claim is: `of` in a paper's file
     "paper": "claims of the paper",
     "margin": "claims with a margin of ours",

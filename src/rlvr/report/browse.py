@@ -27,7 +27,7 @@ class TableCell:
             inner = f'<span class="badge {self.mark}">{inner}</span>'
         if self.origin:
             inner = f'<button type="button" popovertarget="{self.origin}">{inner}</button>'
-        sort = "" if self.sort is None else f' data-sort="{escape(str(self.sort))}"'
+        sort = "" if self.sort is None or self.text == f"{self.sort}" else f' data-sort="{escape(str(self.sort))}"'
         return f"<td{sort}>{inner}" + (f"<small>{escape(self.small)}</small>" if self.small else "") + "</td>"
 
 

@@ -12,17 +12,16 @@ from tabulate import tabulate
 
 from rlvr.claims.contrasts import layout
 from rlvr.claims.table import cautions, counted, counts, discoveries, gather, kind_of, notes, numbers, published
-from rlvr.claims.verdicts import DECIDED, NOT_EXERCISED, NOT_RUN, meaning
+from rlvr.claims.verdicts import DECIDED, IN_WORDS, NOT_EXERCISED, NOT_RUN, VERDICTS, meaning
 from rlvr.config.plan import Plan
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, popover, table
 from rlvr.report.runs import RunPages
 from rlvr.statistics.shown import records
 
 COLUMNS = {
-    **{"Paper": CHOICE, "Claim": TEXT, "Verdict": CHOICE, "Estimate": NUMBER, "Scale": CHOICE, "Effort": CHOICE},
+    **{"Paper": CHOICE, "Claim": TEXT, "Verdict": CHOICE, "Estimate": NUMBER, "Scale": CHOICE, "Setting": CHOICE},
     **{"In the paper's own numbers": CHOICE, "Seeds": NUMBER, "About": CHOICE},
 }
-ALT = "Each claim of each paper: whether its own numbers say so, and what was found here"
 Policies = Mapping[tuple[str, ...], list[str]]  # by scale, paper, claim, effort: those of the deciding contrast
 
 
@@ -42,14 +41,53 @@ def complete(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: first[name].transform(lambda values: values.iloc[0]) for name in names})
 
 
-def in_short(frame: pd.DataFrame, picture: str | None = None) -> list[str]:
-    """The claims' numbers below their picture, where there is one, as lines of Markdown; none without claims."""
+def summary(frame: pd.DataFrame) -> dict[str, Any]:
+    """How many claims have which verdict, with a legend of the verdicts, as HTML and as Markdown; nothing without any.
+
+    The legend counts claims of the papers; margins and controls of ours, and claims that settings were chosen for, are
+    in the counts by kind only.
+    """
     if frame.empty:
-        return []
-    table = tabulate(records(counts(frame, ["short", "scale", "effort"])), headers="keys", tablefmt="pipe")
-    sentences = [f"- {sentence}" for sentence in [*cautions(frame), *discoveries(frame)]]
-    shown = [f"![{ALT}]({picture})", ""] if picture else []
-    return [*shown, table, "", *sentences, ""]
+        return {}
+    of_papers = counted(frame[frame["of"] == "paper"])
+    efforts = list(dict.fromkeys(zip(frame["scale"], frame["effort"], strict=True)))
+    shorts = list(dict.fromkeys(frame["short"]))
+    number = of_papers.groupby(["verdict", "short", "scale", "effort"]).size()
+    rows = [
+        {
+            "Verdict": verdict,
+            **{
+                short: " / ".join(str(number.get((verdict, short, *effort), 0)) for effort in efforts)
+                for short in shorts
+            },
+            "It means": IN_WORDS[verdict],
+        }
+        for verdict in VERDICTS
+        if verdict in set(frame["verdict"])
+    ]
+    return {
+        "legend": legend(rows),
+        "table": tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True),
+        "numbers": " / ".join(_settings(*effort, frame) for effort in efforts),
+        "kinds": tabulate(records(counts(frame, ["short", "scale", "effort"])), headers="keys", tablefmt="pipe"),
+        "sentences": [*cautions(frame), *discoveries(frame)],
+    }
+
+
+def _settings(scale: str, effort: str, frame: pd.DataFrame) -> str:
+    return effort if frame["scale"].nunique() == 1 else f"{scale}, {effort}"
+
+
+def legend(rows: list[dict[str, str]]) -> str:
+    """The rows of `summary` as HTML, each verdict in its colour."""
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in rows[0])
+    lines = [
+        "".join(TableCell(text, mark=_mark(text) if name == "Verdict" else "").html() for name, text in row.items())
+        for row in rows
+    ]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    table = f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+    return f'<div class="wide legend" tabindex="0">{table}</div>'
 
 
 def content(frame: pd.DataFrame, runs: RunPages, behind: Policies = MappingProxyType({})) -> dict[str, Any]:
@@ -67,13 +105,21 @@ def kinds(frame: pd.DataFrame) -> str:
     return "Claims: " + ", ".join(f"{count} on {kind}" for kind, count in found.items())
 
 
-def decided(frame: pd.DataFrame) -> list[str]:
-    """The counted claims with a verdict, with the contrast that decides, as lines of Markdown."""
-    return [
-        f"- {row['short']}, {row['scale']}, {row['effort']}: {row['says']} ({row['place']}). "
-        f"**{row['verdict'].capitalize()}**: {row['deciding']} {numbers(row)}"
-        for _, row in counted(frame[frame["verdict"].isin(DECIDED)]).iterrows()
+def decided(frame: pd.DataFrame) -> str:
+    """The counted claims with a verdict, with the contrast that decides, as a table of Markdown; empty without any."""
+    rows = [
+        {
+            "Paper": row["short"],
+            "Setting": _settings(row["scale"], row["effort"], frame),
+            "Claim": f"{row['says']} ({row['place']})",
+            "Verdict": f"**{row['verdict']}**",
+            "Deciding contrast": row["deciding"],
+            "Estimate": numbers(row),
+        }
+        for _, row in (counted(frame[frame["verdict"].isin(DECIDED)]).iterrows() if len(frame) else ())
     ]
+    cells = [{name: text.replace("|", r"\|") for name, text in row.items()} for row in rows]
+    return tabulate(cells, headers="keys", tablefmt="pipe", disable_numparse=True)
 
 
 def policies(frame: pd.DataFrame, plans: Iterable[Plan]) -> Policies:
@@ -101,25 +147,49 @@ def anchor(row: Any) -> str:
 
 
 def verdicts(frame: pd.DataFrame, runs: RunPages, behind: Policies) -> str:
-    """A row per claim, scale and effort; its estimate leads to the contrast, its interval and its runs."""
+    """A row per claim, scale and effort; its estimate leads to the contrast, its interval and its runs.
+
+    A column with one value for all claims is left out.
+    """
     lines = [row for _, row in frame.iterrows()]
-    rows = [(anchor(row), _cells(row)) for row in lines]
+    cells = [_cells(row) for row in lines]
+    shown = [name for name in COLUMNS if COLUMNS[name] != CHOICE or len({row[name].text for row in cells}) > 1]
+    shown = [name for name in COLUMNS if name in ("Verdict", *shown)]
+    rows = [(anchor(row), [of[name] for name in shown]) for row, of in zip(lines, cells, strict=True)]
     popovers = [popover(f"of-{anchor(row)}", str(row["says"]), _facts(row, runs, behind)) for row in lines]
-    return "\n".join([table("Claims", COLUMNS, rows), *popovers])
+    return "\n".join([table("Claims", {name: COLUMNS[name] for name in shown}, rows), *popovers])
 
 
-def _cells(row: pd.Series) -> list[TableCell]:
+def _cells(row: pd.Series) -> dict[str, TableCell]:
     """Without an estimate, and where the mechanism is not exercised, the verdict's button leads to the reason."""
     judged, origin = bool(pd.notna(row["estimate"])), f"of-{anchor(row)}"
     reasoned = not judged or row["verdict"] == NOT_EXERCISED
-    return [
-        *(TableCell(row["short"]), TableCell(row["says"], small=str(row["place"]))),
-        TableCell(row["verdict"], origin=origin if reasoned else "", mark=meaning(row["verdict"]).replace(" ", "-")),
-        TableCell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin) if judged else TableCell(""),
-        *(TableCell(row["scale"]), TableCell(row["effort"]), TableCell(row["published"])),
-        TableCell(f"{row['seeds']:.0f}", row["seeds"]) if judged else TableCell(""),
-        TableCell(kind_of(row)),
-    ]
+    return {
+        "Paper": TableCell(row["short"]),
+        "Claim": TableCell(row["says"], small=f"{row['place']}. {_here(row)}"),
+        "Verdict": TableCell(row["verdict"], origin=origin if reasoned else "", mark=_mark(row["verdict"])),
+        "Estimate": TableCell(re.split(r"[;(]", numbers(row))[0].strip(), row["estimate"], origin)
+        if judged
+        else TableCell(""),
+        "Scale": TableCell(row["scale"]),
+        "Setting": TableCell(row["effort"]),
+        "In the paper's own numbers": TableCell(row["published"]),
+        "Seeds": TableCell(f"{row['seeds']:.0f}", row["seeds"]) if judged else TableCell(""),
+        "About": TableCell(kind_of(row)),
+    }
+
+
+def _here(row: pd.Series) -> str:
+    """What the deciding contrast is of: a reader must not take a stand-in's number for one on the paper's set."""
+    if pd.isna(row["estimate"]):
+        return "Not judged here." if row["verdict"] != NOT_RUN else "Not run here."
+    data = row["data"] if isinstance(row["data"], str) else ""
+    return f"Here: {row['stand_in']}{f' on {data}' if data else ''}."
+
+
+def _mark(verdict: str) -> str:
+    """The class of a verdict's colour."""
+    return meaning(verdict).replace(" ", "-")
 
 
 def _facts(row: pd.Series, runs: RunPages, behind: Policies) -> dict[str, str]:

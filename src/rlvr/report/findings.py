@@ -1,6 +1,6 @@
 """README's picture: each method beside its baseline, its placebos and its published gain, from a snapshot."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rlvr.claims.mechanisms import NO
 from rlvr.config.colors import COLORS
 from rlvr.files import whole
 from rlvr.report import rerender
+from rlvr.statistics.shown import records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,31 +32,38 @@ DARK |= {"xtick.color": "#e6edf3", "ytick.color": "#e6edf3", "axes.labelcolor": 
 
 
 def rows(folder: Path, papers: Sequence[str]) -> pd.DataFrame:
-    """A row per paper, benchmark, method with a placebo and arm that it is compared with, at the largest k.
-
-    Of `rlvr.tables.comparisons` in a snapshot, at the papers' setting; `published` is the published difference to the
-    baseline in percent points, where both are published for this model, benchmark and k.
-    """
+    """The rows of each paper of a snapshot that has comparisons (`of_paper`)."""
     found = []
-    specs = [folder / paper / rerender.DATA / f"{COMPARISONS}.json" for paper in papers]
-    for spec in filter(Path.is_file, specs):
-        layout, frames = rerender.read(spec)
-        frame = frames[COMPARISONS]
-        at = (frame["k"] == max(layout.k)) & (frame["effort"] == PAPER) & frame["arm"].isin(layout.placebos)
-        told = _published(spec.parent)
-        for row in frame[at].to_dict("records"):
-            arm, other = (told.get((row["model"], row["benchmark"], row["k"], a)) for a in (row["arm"], row["against"]))
-            gain = None if arm is None or other is None else arm - other
-            placebo = row["against"] != layout.compare_with
-            found.append({**row, "paper": spec.parents[1].name, "placebo": placebo, "published": gain})
+    for paper in papers:
+        spec = folder / paper / rerender.DATA / f"{COMPARISONS}.json"
+        if spec.is_file():
+            _, frames = rerender.read(spec)
+            scores = [pd.read_csv(file) for file in sorted(spec.parent.glob("*.csv*"))]
+            found.append(of_paper(paper, frames[COMPARISONS], scores))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def of_paper(paper: str, comparisons: pd.DataFrame, scores: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """A row per benchmark, method with a placebo and arm that it is compared with, at the largest k.
+
+    Of `rlvr.tables.comparisons`, at the papers' setting; `published` is the published difference to the baseline in
+    percent points, where statistics in `scores` have both for this model, benchmark and k.
+    """
+    baseline, told = comparisons["against"].iloc[0], _published(scores)
+    with_placebo = comparisons[comparisons["against"] != baseline]["arm"]
+    at = (comparisons["k"] == comparisons["k"].max()) & (comparisons["effort"] == PAPER)
+    found = []
+    for row in records(comparisons[at & comparisons["arm"].isin(with_placebo)]):
+        arm, other = (told.get((row["model"], row["benchmark"], row["k"], a)) for a in (row["arm"], row["against"]))
+        gain = None if arm is None or other is None else arm - other
+        found.append({**row, "paper": paper, "placebo": row["against"] != baseline, "published": gain})
     return pd.DataFrame(found)
 
 
-def _published(data: Path) -> Mapping[tuple[Any, ...], float]:
+def _published(scores: Iterable[pd.DataFrame]) -> Mapping[tuple[Any, ...], float]:
     """The published pass@k of a paper in percent, by model, benchmark, k and arm."""
     values = {}
-    for file in sorted(data.glob("*.csv*")):
-        frame = pd.read_csv(file)
+    for frame in scores:
         if {"published", "score", "arm", "benchmark", "k", "model"} <= set(frame):
             told = frame[frame["published"].notna() & (frame["score"] == "pass")]
             values |= {(row.model, row.benchmark, row.k, row.arm): row.published for row in told.itertuples()}
@@ -78,7 +86,8 @@ def draw(found: pd.DataFrame, path: Path, *, dark: bool) -> None:
     import matplotlib.pyplot as plt
 
     lines = [of for _, of in found.groupby(["paper", "benchmark", "arm"], sort=False)]
-    with plt.rc_context({"font.size": 9, **(DARK if dark else {})}):
+    look: Any = {"font.size": 9} | (DARK if dark else {})
+    with plt.rc_context(look):
         figure, axes = plt.subplots(figsize=(WIDTH, ROW * len(lines) + AROUND), layout="constrained")
         for y, of in enumerate(lines):
             _line(axes, y, of, dark)
@@ -98,7 +107,7 @@ def draw(found: pd.DataFrame, path: Path, *, dark: bool) -> None:
 def _line(axes: Axes, y: int, of: pd.DataFrame, dark: bool) -> None:
     beside = of[of["placebo"]]
     for offset, row in zip(
-        [-0.22, *_spread(len(beside))], [*_records(of[~of["placebo"]]), *_records(beside)], strict=True
+        [-0.22, *_spread(len(beside))], [*records(of[~of["placebo"]]), *records(beside)], strict=True
     ):
         difference, low, high = (row[name] for name in BETWEEN)
         look = _look("orange" if row["placebo"] else "blue", hollow=row["acts"] == NO, dark=dark)
@@ -106,10 +115,6 @@ def _line(axes: Axes, y: int, of: pd.DataFrame, dark: bool) -> None:
         axes.plot(difference, y + offset, **{**look, "marker": "s" if row["placebo"] else "o"})
         if not row["placebo"] and pd.notna(row["published"]):
             axes.plot(row["published"], y + offset, **_diamond(dark))
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return frame.to_dict("records")
 
 
 def _spread(count: int) -> list[float]:

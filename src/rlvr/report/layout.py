@@ -5,6 +5,8 @@ from typing import Any
 from rlvr import items
 from rlvr.config.plan import Plan, asked_for, by_name, first_items, runs_of
 
+ANSWERS = ("comparisons", "pass_at_k")  # kinds of tables
+
 
 def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
     """The (paper, item) pairs of a page: of the default target, of what `paper_<name>` makes, or of a league."""
@@ -35,6 +37,7 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
             {
                 **plan.papers[name].paper.model_dump(include={"name", "short", "title", "authors", "deviations"}),
                 "sets": bool(plan.papers[name].data),
+                "placebos": plan.papers[name].paper.placebos,
                 "arms": {
                     key: {"label": arm.label or key, "about": arm.about}
                     for key, arm in plan.papers[name].paper.arms.items()
@@ -52,17 +55,23 @@ def _leagues(plan: Plan) -> dict[str, str]:
 
 
 def _in_short(plan: Plan, paper: str) -> dict[str, Any]:
-    """The overview's entry of a paper: its number of own claims, and the runs and evaluations of its target."""
+    """The overview's entry of a paper: what answers it, and the runs and evaluations of its target."""
     paper_plan = plan.papers[paper]
     chosen_items = [paper_plan.item(name) for name in asked_for(plan, paper)]
     pairs = dict.fromkeys(pair for item in chosen_items for pair in item.scored())
     return {
         "name": paper,
         "short": paper_plan.paper.short,
-        "claims": sum(claim.of == "paper" for claim in paper_plan.paper.claims),
+        "answers": answers_of(plan, paper),
         "runs": runs_of(plan, paper),
         "evaluations": [list(pair) for pair in pairs],
     }
+
+
+def answers_of(plan: Plan, paper: str) -> list[str]:
+    """The tables of a paper's target that say what was found: comparisons with placebos, and pass@k."""
+    found = (plan.papers[paper].item(name) for name in asked_for(plan, paper))
+    return [item.name for item in found if item.content.kind in ANSWERS]
 
 
 def _entry(plan: Plan, paper: str, name: str) -> dict[str, Any]:

@@ -23,26 +23,39 @@ NAMES = {
 METHODS = ["label", "stand_in", "policies"]
 
 
-def numbers(frame: pd.DataFrame, caption: str, runs: RunPages, name: str) -> str:
-    """A table of statistics; `name` begins the names of its popovers, which are a page's own."""
-    if len(frame) > MOST:
+class Popovers:
+    """The runs behind the values of a page: a popover per list of policies, however many tables lead to it.
+
+    A page has them after its tables: what is inside a folded part of a page cannot open.
+    """
+
+    def __init__(self, runs: RunPages):
+        self.runs, self.names, self.html = runs, dict[str, str](), list[str]()
+
+    def of(self, policies: str, label: str) -> str:
+        """The name of the popover of some policies, or "" without any."""
+        if policies and policies not in self.names:
+            self.names[policies] = f"runs-{len(self.names)}"
+            facts = self.runs.origin(policies.split()) or {"Runs": ", ".join(policies.split())}
+            self.html.append(popover(self.names[policies], label, facts))
+        return self.names.get(policies, "")
+
+
+def numbers(frame: pd.DataFrame, caption: str, popovers: Popovers, most: int | None = None) -> str:
+    """A table of statistics; one with more rows than `most` has the methods."""
+    if len(frame) > (most or MOST):
         caption = f"{caption}: the methods of {len(frame)} rows"
         frame = frame[[column for column in METHODS if column in frame]].drop_duplicates()
     columns = {key: named for key, named in NAMES.items() if key in frame and frame[key].notna().any()}
     behind = frame["policies"].fillna("") if "policies" in frame else pd.Series("", frame.index)
-    origins = {text: f"{name}-{i}" for i, text in enumerate(dict.fromkeys(behind)) if text}
-    pressed = "value" if "value" in columns else "label"
-    lines = zip(records(frame), behind, strict=True)
-    rows = [
-        ("", [_cell(line, key, origins.get(text, "") if key == pressed else "") for key in columns])
-        for line, text in lines
-    ]
     labels = frame.get("label", behind)
-    popovers = []
-    for text, popover_name in origins.items():
-        facts = runs.origin(text.split()) or {"RunPages": ", ".join(text.split())}
-        popovers.append(popover(popover_name, str(labels[behind == text].iloc[0]), facts))
-    return "\n".join([table(caption, dict(columns.values()), rows), *popovers])
+    origins = [popovers.of(text, str(label)) for text, label in zip(behind, labels, strict=True)]
+    pressed = "value" if "value" in columns else "label"
+    rows = [
+        ("", [_cell(line, key, origin if key == pressed else "") for key in columns])
+        for line, origin in zip(records(frame), origins, strict=True)
+    ]
+    return table(caption, dict(columns.values()), rows)
 
 
 def _cell(row: dict[str, Any], key: str, origin: str) -> TableCell:

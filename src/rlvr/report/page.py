@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,15 +10,16 @@ import pandas as pd
 import typer
 
 from rlvr import items, stage_options
-from rlvr.claims import controls, grid, mechanism_table
+from rlvr.claims import controls, mechanism_table
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.files import publish, read_json
-from rlvr.report import captions, claims, html, ledger, text
-from rlvr.report.numbers import numbers
-from rlvr.report.runs import COLUMNS, RunPages, duration, row
+from rlvr.report import answers, captions, claims, findings, html, ledger, text
+from rlvr.report.numbers import Popovers, numbers
+from rlvr.report.runs import COLUMNS, GROUP, RunPages, duration, row
 
-GRID = "claims.png"
+MOST = 30  # rows of an item's numbers; of longer statistics a page has the methods, and names the file
+OPEN = 6  # items of a page that a reader sees at once; of others the title, which opens them
 
 
 class Page:
@@ -35,30 +36,74 @@ class Page:
         resumed = [manifest.get("resumed_from") or "" for manifest in self.manifests.values()]
         self.runs = RunPages(pd.DataFrame(rows, columns=list(COLUMNS)).assign(resumed_from=resumed))
         self.pictures: dict[str, Path] = {}
+        self.popovers = Popovers(self.runs)
 
     def render(self) -> str:
         with tempfile.TemporaryDirectory() as folder:
-            self.pictures = {GRID: Path(folder) / GRID}
+            self.pictures, self.folder = {}, Path(folder)
             return html.page(self._markdown(), self.pictures, above="" if self.overview else "index.html")
 
     def _markdown(self) -> str:
-        all_claims = self._claims([paper["name"] for paper in self.layout["every_paper"]])
-        if len(all_claims):
-            grid.publish(all_claims, self.pictures[GRID])
-        papers = [self._paper(paper) for paper in self.layout["papers"]]
+        every, shown = self.layout["every_paper"], self.layout["papers"]
+        all_claims = self._claims([paper["name"] for paper in every])
+        papers, in_short = [self._paper(paper) for paper in shown], [self._in_short(paper) for paper in every]
+        compared = {paper["name"]: self._compared(paper) for paper in every or shown}
         return text.render(
             "page.md.j2",
             **{key: self.layout[key] for key in ("page", "scale", "about_scale", "stand_ins", "notes")},
             title=self._title(", ".join(paper["short"] for paper in papers)),
-            verdicts=claims.in_short(all_claims, GRID),
-            missed=self._missed([paper["name"] for paper in self.layout["papers"]]),
+            answers=self._answers(compared),
+            picture=self._findings(compared),
+            verdicts=claims.summary(self._claims([*compared])),
+            missed=self._missed([paper["name"] for paper in shown]),
             claims=claims.content(all_claims, self.runs),
-            overview=[self._in_short(paper) for paper in self.layout["every_paper"]],
+            started=[paper for paper in in_short if paper["started"]],
+            others=[paper for paper in in_short if not paper["started"]],
             leagues=self._leagues(),
             papers=papers,
             runs=self.runs if self.manifests else None,
-            specifications={policy: _specification(manifest) for policy, manifest in self.manifests.items()},
+            open=OPEN,
+            specifications=self._specifications(),
+            popovers=self.popovers.html,
         )
+
+    def _compared(self, paper: dict[str, Any]) -> list[pd.DataFrame]:
+        """The existing statistics that say what was found of a paper, and those of its items on this page."""
+        shown = [one for one in self.layout["papers"] if one["name"] == paper["name"]]
+        items = [item for one in shown for item in one["items"] if not item["analytic"]]
+        names = [*paper.get("answers", ()), *(name for item in items for name in item["statistics"])]
+        files = [Path(self.paths.statistics(paper["name"], name)) for name in dict.fromkeys(names)]
+        return [pd.read_csv(file) for file in files if file.is_file()]
+
+    def _answers(self, compared: dict[str, list[pd.DataFrame]]) -> list[dict[str, Any]]:
+        """By paper, what was found on each set."""
+        shorts = {paper["name"]: paper["short"] for paper in [*self.layout["every_paper"], *self.layout["papers"]]}
+        placebos = {paper["name"]: paper["placebos"] for paper in self.layout["papers"]}
+        found = {name: answers.lines(frames, placebos.get(name, {})) for name, frames in compared.items()}
+        several = sum(map(bool, found.values())) > 1
+        return [{"name": shorts[name] if several else "", "lines": lines} for name, lines in found.items() if lines]
+
+    def _findings(self, compared: dict[str, list[pd.DataFrame]]) -> str:
+        """The picture of each method beside baseline, placebos and published gain, light and dark; its name, or ""."""
+        frames = {name: [f for f in frames if "against" in f] for name, frames in compared.items()}
+        rows = [findings.of_paper(name, of[0], compared[name]) for name, of in frames.items() if of]
+        found = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+        if found.empty:
+            return ""
+        for name, dark in findings.PICTURES.items():
+            self.pictures[name] = self.folder / name
+            findings.draw(found, self.pictures[name], dark=dark)
+        return next(iter(findings.PICTURES))
+
+    def _specifications(self) -> dict[str, str]:
+        """The specification of a run, and of the first run of each other arm the lines that differ from it."""
+        first, shown, whole = self.runs.frame.drop_duplicates(GROUP)["policy"], {}, None
+        for policy in first:
+            own = dict(_leaves(self.manifests[policy].get("spec", self.manifests[policy].get("hub"))))
+            whole = own if whole is None else whole
+            lines = own if own is whole else {key: own[key] for key in own if own[key] != whole.get(key)}
+            shown[policy] = "\n".join(f"{key}: {value}" for key, value in sorted(lines.items()))
+        return shown
 
     def _missed(self, papers: list[str]) -> list[str]:
         """The controls of some papers that were not found at this scale."""
@@ -75,7 +120,7 @@ class Page:
             return f"{shorts}: closed forms"
         if self.layout["title"]:
             return self.layout["title"]
-        return "RLVR papers: what was run" if self.overview else f"{shorts}: tables, figures, claims"
+        return f"Results at {self.layout['scale']} scale" if self.overview else f"{shorts}: tables, figures, claims"
 
     def _claims(self, papers: list[str]) -> pd.DataFrame:
         return self.claims[self.claims["paper"].isin(papers)]
@@ -117,7 +162,8 @@ class Page:
         scores = [self.results / "evaluations" / policy / name / "scores.csv" for policy, name in paper["evaluations"]]
         page = Path(self.paths.page(paper["name"]))
         return {
-            **{key: paper[key] for key in ("name", "short", "claims")},
+            **{key: paper[key] for key in ("name", "short")},
+            "started": bool(finished) or any(path.is_file() for path in scores),
             "runs": f"{len(finished)} of {len(manifests)}",
             "evaluations": f"{sum(path.is_file() for path in scores)} of {len(scores)}",
             "seconds": duration(sum(float(manifest.get("seconds", 0)) for manifest in finished)),
@@ -153,20 +199,35 @@ class Page:
             self.pictures[f"{name}.png"] = path.with_suffix(".png")
             layout = Layout.model_validate({key: item[key] for key in ("title", "note", "scale", "kind")})
             shown = captions.figure(layout, item["smooth"], list(frames.values()), f"{name}.png")
-        tables = [numbers(frame, source, self.runs, f"{name}-{source}") for source, frame in behind.items()]
+        tables = [numbers(frame, source, self.popovers, MOST) for source, frame in behind.items()]
         files = [self.paths.statistics(paper, source) for source in frames]
-        return {**shown, "files": files, "numbers": "\n".join(tables)}
+        return {**shown, "here": _here(behind.values()), "files": files, "numbers": "\n".join(tables)}
+
+
+def _here(frames: Iterable[pd.DataFrame]) -> str:
+    """The models and sets behind an item whose title names others; empty where they are the paper's own."""
+    found = [frame for frame in frames if {"model", "stand_in", "benchmark", "data"} <= set(frame)]
+    pairs = [(frame[of], frame[here]) for frame in found for of, here in (("model", "stand_in"), ("benchmark", "data"))]
+    instead = {(str(a), str(b)) for paper, here in pairs for a, b in zip(paper, here, strict=True) if pd.notna(a)}
+    texts = [f"{here} in place of {paper}" for paper, here in sorted(instead) if paper != here and here != "nan"]
+    return f"Here: {', '.join(texts)}." if texts else ""
 
 
 def _table(path: Path, item: dict[str, Any], frames: Iterable[pd.DataFrame]) -> dict[str, Any]:
     """A table as its stage wrote it, without the title and the scale, and the sentences above it."""
     sentences = items.TABLE_KINDS.load(item["kind"]).sentences or (lambda frame, level: [])
     in_short = [sentence for frame in frames for sentence in sentences(frame, item["level"])]
-    return {"sentences": in_short, "table": path.read_text().split("**\n\n", 1)[1]}
+    table, _, notes = path.read_text().split("**\n\n", 1)[1].partition("\n\n- ")
+    return {"sentences": in_short, "table": table, "notes": notes and f"- {notes}"}
 
 
-def _specification(manifest: dict[str, Any]) -> str:
-    return json.dumps(manifest.get("spec", manifest.get("hub")), indent=1, sort_keys=True)
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Each value of nested mappings with its path."""
+    if isinstance(value, dict) and value:
+        for key, of in value.items():
+            yield from _leaves(of, f"{path}.{key}" if path else key)
+    else:
+        yield path, json.dumps(value, ensure_ascii=False)
 
 
 def main(

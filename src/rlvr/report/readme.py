@@ -11,7 +11,7 @@ import pandas as pd
 
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
-from rlvr.report import captions, claims, findings, rerender, runs, text
+from rlvr.report import answers, captions, claims, findings, rerender, runs, text
 
 CONTENTS = "contents.json"
 
@@ -31,7 +31,10 @@ def paper(plan: Plan, name: str, items: list[str]) -> dict[str, Any]:
 def page(folder: Path, *, pictures: bool = True) -> str:
     """The page; without `pictures` it has links to them."""
     contents, frame = read_json(folder / CONTENTS), claims_of(folder)
-    papers = [{**paper, **results(folder / paper["name"], paper["items"])} for paper in contents["papers"]]
+    papers = [
+        {**paper, **results(folder / paper["name"], paper["items"]), "answers": found(folder / paper["name"])}
+        for paper in contents["papers"]
+    ]
     return text.render(
         "snapshot.md.j2",
         **{**contents, "papers": papers},
@@ -39,9 +42,17 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
         runs=runs.read(folder),
         criteria=(folder / "mechanisms.md").is_file(),
-        verdicts=claims.in_short(frame),
-        decided=claims.decided(frame) if len(frame) else [],
+        verdicts=claims.summary(frame),
+        decided=claims.decided(frame),
     )
+
+
+def found(folder: Path) -> list[str]:
+    """What was found of a paper on each set, from its folder of a snapshot; empty where it has no comparisons."""
+    if not (folder / rerender.DATA / f"{findings.COMPARISONS}.json").is_file():
+        return []
+    frames = [pd.read_csv(file) for file in sorted((folder / rerender.DATA).glob("*.csv*"))]
+    return answers.lines([frame for frame in frames if {"label", "k"} <= set(frame)], {})
 
 
 def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:

@@ -75,11 +75,12 @@ class RunPages:
         return RunPages(self.frame, page)
 
     def table(self) -> str:
-        """All runs, each with an anchor."""
-        columns = {name: COLUMNS[name] for name in COLUMNS if name in self.frame}
+        """All runs, each with an anchor. A column with one value for all is left out: `in_short` says most of these."""
+        several = self.frame.columns[self.frame.nunique() > 1]
+        columns = {name: COLUMNS[name] for name in COLUMNS if name == "policy" or name in several}
         lines = self.frame.to_dict("records")
         rows = [(line["policy"], [_cell(line[name], columns[name][1]) for name in columns]) for line in lines]
-        return table("RunPages", dict(columns.values()), rows)
+        return table("Runs", dict(columns.values()), rows)
 
     def in_short(self) -> str:
         """How many there are, how long they took, and where they come from, in two sentences."""
@@ -98,7 +99,7 @@ class RunPages:
         chosen = self.by_policy.loc[known]
         arms = "".join(self._arm(arm) for _, arm in chosen.groupby(GROUP, sort=False))
         return {
-            "RunPages": f"<ul>{arms}</ul>",
+            "Runs": f"<ul>{arms}</ul>",
             "Training": total(chosen["seconds"]),
             **{title: escape(", ".join(dict.fromkeys(chosen[name]))) for name, title in ORIGIN.items()},
             "Last finished": escape(max(chosen["finished"])),

@@ -41,12 +41,13 @@ def other_verifier(paths: Paths, *, paper: str = "") -> dict[str, str]:
 
 
 def overview(plan: Plan, paths: Paths, inputs: list[str]) -> list[str]:
-    """The existing manifests of every paper's runs, scores of its evaluations, its page, and pages of leagues."""
+    """The existing manifests of every paper's runs, scores, statistics, page, and pages of leagues."""
     candidates: dict[str, None] = dict.fromkeys(paths.page(name) for name in by_name(plan))
     for paper, paper_plan in plan.papers.items():
         candidates |= dict.fromkeys(paths.manifest(plan, run) for run in runs_of(plan, paper))
         pairs = (pair for name in asked_for(plan, paper) for pair in paper_plan.item(name).scored())
         candidates |= dict.fromkeys(paths.scores(*pair) for pair in pairs)
+        candidates |= dict.fromkeys(paths.statistics(paper, name) for name in asked_for(plan, paper))
         candidates[paths.page(paper)] = None
     excluded = set(inputs)
     return sorted(path for path in candidates if path not in excluded and Path(path).is_file())
