@@ -393,6 +393,7 @@ CLASSES: dict[str, Callable[[random.Random], Form]] = {
     "multiples of pi": of_pi, "powers": power, "scientific": scientific, "repeating decimals": repeating,
     "tuples": tuples, "intervals": interval, "unions": union, "sets": sets, "lists": listed, "matrices": matrix,
     "polynomials": polynomial, "equations": equation, "words": words, "degrees": degrees, "measures": measured,
+    "quantities": quantity, "exponentials": exponential, "by cases": by_cases,
 }  # fmt: skip
 
 NAMES = ("x = ", "n=", "f(x) = ", "S = ", r"a_{10} = ", r"\text{Area} = ", "a + b = ", "|AB| = ", r"\overline{AB} = ",
