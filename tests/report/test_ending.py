@@ -7,7 +7,7 @@ import pytest
 
 from rlvr.config.paths import Paths
 from rlvr.config.plan import by_name
-from rlvr.papers.methods.tables.league import standing
+from rlvr.papers.methods.tables.league import rank_of
 from rlvr.planning.expansion import make_plan
 from rlvr.report.ending import lines, result
 
@@ -95,5 +95,5 @@ def test_a_league_of_ones_own_ends_with_its_rank_and_its_table(made, tmp_path):
 
 
 def test_a_method_out_of_the_baselines_reach_is_ranked_at_one_rate():
-    said = standing(LEAGUE, "far")
+    said = rank_of(LEAGUE, "far")
     assert said.startswith("far: rank 2 [1, 3] of 3 by pass@64 at one learning rate") and "does not reach" in said

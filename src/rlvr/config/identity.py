@@ -59,7 +59,7 @@ _made_once = once_per_object(_made)
 def rewarded_by(spec: Strict) -> dict[str, int | str]:
     """The version of the verifier that rewards and probes a run; {} for version 1, and for all other specifications.
 
-    It is the version of the verdicts that the run sees: on boxes alone if a box is required (`boxed_version`).
+    It is the version of the verdicts that the run sees: only on boxes if a box is required (`boxed_version`).
 
     Version 1 is left out like a neutral default, so runs with unchanged verifiers keep their identity. An evaluation
     has none: its samples stay valid, and the rule `grade` grades them again.

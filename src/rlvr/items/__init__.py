@@ -78,7 +78,7 @@ class TableKind(Kind):
     companions       (name, config, scope): the tables and the figures that come with it
     check_published  (config, file, paper, place): raises ConfigError where a published table lacks a name
     sentences        (statistics, level): what a page says in short above the table
-    standing         (statistics, arm): where an arm ranks among the others, in words
+    rank_of          (statistics, arm): where an arm ranks among the others, in words
     curves           whether a figure can draw its rows over k
     """
 
@@ -88,7 +88,7 @@ class TableKind(Kind):
     companions: Callable[[str, Any, Scope], Companions] | None = None
     check_published: Callable[[Any, PublishedTable, Paper, str], None] | None = None
     sentences: Callable[[DataFrame, float | None], list[str]] | None = None
-    standing: Callable[[DataFrame, str], str] | None = None
+    rank_of: Callable[[DataFrame, str], str] | None = None
     curves: bool = False
 
 

@@ -103,8 +103,8 @@ def _of_league(plan: Plan, paths: Paths, mine: str) -> Iterator[str]:
         if item.folder != items.TABLES or not file.is_file():
             continue
         kind, frame = items.TABLE_KINDS.load(item.content.kind), pd.read_csv(file)
-        if mine and kind.standing:
-            yield kind.standing(frame, mine)
+        if mine and kind.rank_of:
+            yield kind.rank_of(frame, mine)
         elif kind.sentences:
             yield from kind.sentences(frame, None)
         table = next(path for path in paths.table(paper, name) if path.endswith(".md"))

@@ -21,7 +21,7 @@ else:  # a snapshot without comparisons needs no matplotlib
 COMPARISONS = "comparisons"
 PICTURES = {"findings.png": False, "findings-dark.png": True}  # by whether the background is dark
 BETWEEN = ["difference", "difference_low", "difference_high"]
-WIDTH, ROW, AROUND, DPI = 5.2, 0.44, 0.95, 200  # inches, and dots per inch
+WIDTH, ROW, AROUND, DPI = 5.2, 0.44, 0.95, 150  # inches, and dots per inch
 DARK = {
     "figure.facecolor": "#0d1117",
     "axes.facecolor": "#0d1117",

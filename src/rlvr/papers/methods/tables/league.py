@@ -347,7 +347,7 @@ def sentences(statistics: pd.DataFrame, level: float | None) -> list[str]:
     ]
 
 
-def standing(statistics: pd.DataFrame, arm: str) -> str:
+def rank_of(statistics: pd.DataFrame, arm: str) -> str:
     """An arm's rank by pass@k at equal pass@1, else at the common rate, and its difference from the baseline."""
     methods = statistics.loc[statistics["arm"] != BLIND]
     of: Any = methods[methods["arm"] == arm].set_index(["at", "measure"]).sort_index()
@@ -370,5 +370,5 @@ TABLE = TableKind(
     render=render,
     companions=companions,
     sentences=sentences,
-    standing=standing,
+    rank_of=rank_of,
 )
