@@ -114,6 +114,12 @@ def in_one_notation(text: str) -> str:
     text = (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
     if "\\right." in text:  # a bracket that is never closed is no brace of the box
         text = text.replace("\\left\\{", "\\left\\lbrace ").replace("\\left \\{", "\\left\\lbrace ")
+    return text
+
+
+def without_named_boxes(text: str) -> str:
+    r"""A response in one notation, without empty boxes behind its answer: they only name the box, as in `use \boxed{}`."""
+    text = in_one_notation(text)
     named = _EMPTY.search(text)
     return _EMPTY.sub("", text) if named and _FILLED.search(text[: named.start()]) else text
 
