@@ -193,6 +193,13 @@ def test_where_a_box_is_required_a_statement_without_one_is_unparsable(verifier)
     assert found == ["unparsable", "correct", "correct", "unparsable", "wrong"]
 
 
+def test_a_response_that_is_one_letter_needs_no_box():
+    with Pool("choice", box="required") as pool:
+        assert [v.status for v in pool.judge([("B", "B"), ("(b).", "B"), ("A", "B"), ("B and", "B")])] == [
+            "correct", "correct", "wrong", "unparsable"
+        ]  # fmt: skip
+
+
 def test_a_verifier_of_whole_responses_needs_no_box():
     with Pool("exact", box="required") as pool:
         assert [v.status for v in pool.judge([("Paris", "Paris")])] == ["correct"]

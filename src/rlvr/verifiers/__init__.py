@@ -103,6 +103,7 @@ def check_golds(verifier: str, golds: Iterable[tuple[str, str]]) -> None:
 # The final channel of gpt-oss: with its marks, or as a decoder writes it that leaves marks out.
 _FINAL = re.compile(r"<\|channel\|>\s*final\b[^\n]{0,80}?<\|message\|>")
 _END = re.compile(r"<\|(?:return|end)\|>")
+_LETTER = re.compile(r"\s*\(?[A-Ja-j]\)?\.?\s*")
 _EMPTY = re.compile(r"\\boxed\s*\{\s*\}")  # behind an answer only named: put it in \boxed{}
 _FILLED = re.compile(r"\\boxed\s*\{\s*[^\s}]")
 _ANALYSIS, _FLATTENED = "analysis", "assistantfinal"
@@ -114,6 +115,12 @@ def in_one_notation(text: str) -> str:
     text = (text if final is None else THOUGHT + final).replace("\\fbox", "\\boxed")
     if "\\right." in text:  # a bracket that is never closed is no brace of the box
         text = text.replace("\\left\\{", "\\left\\lbrace ").replace("\\left \\{", "\\left\\lbrace ")
+    return text
+
+
+def without_named_boxes(text: str) -> str:
+    r"""A response in one notation, without empty boxes behind its answer: `put it in \boxed{}` only names the box."""
+    text = in_one_notation(text)
     named = _EMPTY.search(text)
     return _EMPTY.sub("", text) if named and _FILLED.search(text[: named.start()]) else text
 
@@ -133,8 +140,13 @@ def behind_thought(text: str) -> str | None:
 
 
 def without_box(text: str) -> bool:
-    r"""Whether a response has no \boxed or \fbox where its answer is: behind its thought, in its final channel."""
+    r"""Whether a response has no \boxed or \fbox where its answer is: behind its thought, in its final channel.
+
+    A response that is the letter of a choice, and nothing else, needs no box.
+    """
     text = in_one_notation(text)
+    if _LETTER.fullmatch(text):
+        return False
     answer = behind_thought(text)
     return final_box(text if answer is None else answer) is None and final_box(text) is None
 

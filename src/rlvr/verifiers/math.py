@@ -17,8 +17,8 @@ from rlvr.verifiers import (
     _math_verify,
     behind_thought,
     final_box,
-    in_one_notation,
     last_boxed,
+    without_named_boxes,
 )
 from rlvr.verifiers._equality import agree
 from rlvr.verifiers._rewritings import undecorated
@@ -74,7 +74,7 @@ def reads(text: str) -> str | tuple[str | None, ...]:
 
     Where a thought ends, also that of what follows it.
     """
-    text = in_one_notation(text)
+    text = without_named_boxes(text)
     if THOUGHT not in text:
         return _read(text)
     answer = behind_thought(text)
@@ -88,7 +88,7 @@ def _read(text: str) -> str:
 
 def quick(text: str, gold: str) -> Judgement | None:
     """The judgement of integers and of answers equal to the gold's text; None if it needs mathematics."""
-    text = in_one_notation(text)
+    text = without_named_boxes(text)
     if gold.startswith(THOUGHT):
         answer = behind_thought(text)
         return ("unparsable", None) if answer is None else quick(answer, gold.removeprefix(THOUGHT))
@@ -126,7 +126,7 @@ def _integer(text: str) -> tuple[bool, str]:
 
 def judge(text: str, gold: str) -> Judgement:
     """Judges the last box, else the answer that math-verify extracts; `unparsable` if there is none."""
-    text = in_one_notation(text)
+    text = without_named_boxes(text)
     if gold.startswith(THOUGHT):
         answer = behind_thought(text)
         return ("unparsable", None) if answer is None else judge(answer, gold.removeprefix(THOUGHT))
