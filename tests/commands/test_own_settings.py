@@ -124,9 +124,9 @@ GOOD = {"prompt": "What is 2 + 3?", "answer": 5}
         ({"prompt": "a"}, "line 2: answer: is missing; valid keys: prompt, answer, id, level"),
         ({"prompt": "a", "answer": " "}, "line 2: answer: is empty"),
         ({"prompt": ["a"], "answer": "5"}, "line 2: prompt: must be a text or a number"),
-        ({"prompt": "a", "answer": True}, "line 2: answer: must be a text or a number (got true)"),
+        ({"prompt": "a", "answer": True}, "line 2: answer: must be a text, a number, or a list of them (got true)"),
         (GOOD, "line 2: prompt: the same as in line 1"),
-        ({"prompt": "a", "answer": "not found"}, "line 2: answer: the verifier math cannot read it"),
+        ({"prompt": "a", "answer": "not found"}, 'line 2: answer: "not found" is no answer'),
     ],
     ids=str,
 )
@@ -181,7 +181,7 @@ def test_two_entries_divide_a_file(tmp_path):
 def test_a_file_that_changed_after_planning_is_refused(tmp_path):
     path = written(tmp_path / "my.jsonl", [GOOD])
     spec = spec_of(path, problems=1)
-    assert local.write(spec, tmp_path) == 1
+    assert local.write(spec, tmp_path) == {"the answer only": 1}
     assert identity.data_id(spec) == identity.data_id(spec.model_copy(update={"path": "/elsewhere/my.jsonl"}))
     written(path, [GOOD, {"prompt": "b", "answer": "1"}])
     with pytest.raises(DataError, match="changed since this run was planned"):
