@@ -24,6 +24,7 @@ from rlvr.config.measures import RUN_MEASURES
 from rlvr.config.paths import Paths
 from rlvr.claims import contrasts, controls, mechanisms
 from rlvr.report import ending, layout as pages
+from rlvr.scoring import other_verifier
 from rlvr.config.order import items_in_order, priorities
 from rlvr.config.plan import asked_for, by_name, companions, core_items, first_items, runs_of
 from rlvr.workflow import (
@@ -348,6 +349,13 @@ def evaluated_claims():
 
 FIRST_ITEMS = {paper: [name for owner, name in first_items(PLAN) if owner == paper] for paper in CLAIMING}
 FIRST_CLAIMING = [paper for paper, names in FIRST_ITEMS.items() if names]
+
+
+@cache
+def compared_by(paper):
+    """A paper's evaluations that another verifier can judge too, and the files that this needs."""
+    layout = other_verifier.of_paper(PLAN, paper)
+    return layout, other_verifier.inputs(layout, PATHS.results)
 
 
 @cache

@@ -1,12 +1,5 @@
 # Scoring: grade -> score. Grading again samples nothing; scoring again grades nothing.
-from rlvr.scoring import other_verifier, votes
-
-
-@cache
-def compared_by(paper):
-    """A paper's evaluations that another verifier can judge too, and the files that this needs."""
-    layout = other_verifier.of_paper(PLAN, paper)
-    return layout, other_verifier.inputs(layout, PATHS.results)
+from rlvr.scoring import votes
 
 
 rule grade:
@@ -92,7 +85,8 @@ rule other_verifier:
     input:
         lambda w: compared_by(w.paper)[1],
     output:
-        PATHS.other_verifier("{paper}"),
+        table=PATHS.other_verifier("{paper}")[0],
+        numbers=PATHS.other_verifier("{paper}")[1],
     log:
         f"{PATHS.results}/logs/papers/{PATHS.scale}/{{paper}}/other_verifier.log",
     threads: PLAN.execution.judges
@@ -101,7 +95,7 @@ rule other_verifier:
     params:
         spec=lambda w: spec_file(compared_by(w.paper)[0]),
         versions=lambda w: other_verifier.versions(compared_by(w.paper)[0]),
-        results=lambda w, output: Path(output[0]).parents[3],
+        results=lambda w, output: Path(output.table).parents[3],
     shell:
         "python -m rlvr.scoring.other_verifier --spec {params.spec:q} --results {params.results:q} "
-        "--workers {threads} --out {output[0]:q} > {log:q} 2>&1"
+        "--workers {threads} --out {output.table:q} > {log:q} 2>&1"
