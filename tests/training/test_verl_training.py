@@ -270,7 +270,7 @@ def test_the_names_of_metrics_are_those_of_the_trainer_in_process(run_of, workbe
         ours, theirs = (next(read_lines(f / f"{name}.jsonl")) for f in (tmp_path, folder))
         assert set(theirs) - {"failed_groups"} == set(ours) - {"sampling_rounds"}
         if name == "metrics":
-            assert set(theirs["timing"]) == set(ours["timing"])
+            assert set(theirs["timing"]) - {"sync"} == set(ours["timing"])  # in process no engine needs the weights
 
 
 def test_both_backends_take_the_same_steps_from_the_same_rollouts(run_of, workbench):
