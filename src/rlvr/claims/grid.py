@@ -116,7 +116,11 @@ def _panel(axes: Axes, short: str, claims: pd.DataFrame, efforts: list[tuple[str
     axes.set_title(short, fontsize=11, pad=8)
     marks = _marks(efforts)
     axes.text(
-        *(-TEXT / marks + 0.02, 1 + 0.08 / (ROW * len(names)), textwrap.fill(what_ran(claims), LETTERS)),
+        *(
+            -TEXT / marks + 0.02,
+            1 + 0.08 / (ROW * len(names)),
+            textwrap.fill(what_ran(claims), LETTERS, break_on_hyphens=False),
+        ),
         **{"transform": axes.transAxes, "fontsize": 7.5, "style": "italic", "va": "bottom"},
     )
     for side in axes.spines.values():
