@@ -7,10 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from typer.testing import CliRunner
 
 from rlvr.claims.contrasts import PAPER
 from rlvr.claims.table import LEVEL, counted
 from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meaning
+from rlvr.commands import app
+from rlvr.estimators._kind import ESTIMATORS
 
 FOUND = (ROOT / "docs/findings.md").read_text()
 BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
@@ -128,3 +131,17 @@ def test_what_remains_after_correction_for_many_claims_is_said():
     decided = pretrained[pretrained["verdict"].isin(DECIDED)]
     assert not (decided["p_of_all_claims"] <= LEVEL).any()
     assert f"none of the {len(decided)} remains after correction" in " ".join(BULLETS)
+
+
+def test_the_number_of_weights_for_other_trainers_is_that_of_the_registry():
+    """All but PACS, whose weights follow the policy within a batch, which both adapters refuse."""
+    named = [name for name in ESTIMATORS.names() if name != "pacs"]
+    assert int(re.search(r"(\d+) policy weights work this way", README)[1]) == len(named)
+
+
+def test_the_rows_that_no_unbiased_pass_at_k_gives_are_counted_by_the_command():
+    files = sorted(str(path) for path in ROOT.glob("config/papers/*/reference/*.csv"))
+    done = CliRunner().invoke(app, ["consistency", *files])
+    found = re.search(r"(\d+) of (\d+)\s+rows in \d+ files\s+cannot be an unbiased", " ".join(done.output.split()))
+    said = re.search(r"(\d+) of (\d+) published rows", " ".join(README.split()))
+    assert found and said and found.groups() == said.groups()

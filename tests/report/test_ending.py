@@ -41,7 +41,7 @@ def test_a_result_is_the_baselines_and_each_methods_in_words():
     assert line == (
         "qwen2-chain on chain-easy (in place of math-500): GRPO solves 51.2 % [49.2, 53.2] (before RL 40.4 %) in 1 try "
         "and 90.1 % [88.1, 92.1] (before RL 97.6 %) in 32 tries. Difference to GRPO in 32 tries: ACE −1.4 points "
-        "[−3.2, +0.3], no difference shown; LENS +2.2 points [+0.5, +3.9], higher; FADE −6.1 points [−8.6, −3.5], "
+        "[−3.2, +0.3], undecided; LENS +2.2 points [+0.5, +3.9], higher; FADE −6.1 points [−8.6, −3.5], "
         "lower. 95 % intervals over 4 training seeds and 150 problems."
     )
     assert list(result(FRAME[FRAME["arm"].isin(["grpo", "base"])], set())) == []

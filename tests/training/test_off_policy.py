@@ -3,7 +3,10 @@
 import math
 
 import pytest
+import yaml
+from conftest import ROOT
 
+from rlvr.training import alarms
 from rlvr.training.backends.verl.off_policy import OffPolicy, check_gap
 
 
@@ -20,3 +23,8 @@ def test_a_larger_gap_warns_and_another_policy_stops(capsys):
     for gap in (0.51, math.inf, math.nan):
         with pytest.raises(OffPolicy, match=r"execution.logprob_gap_limit .* allows 0.5: the rollouts are not this"):
             check_gap(gap, 3, warning=0.05, limit=0.5)
+
+
+def test_a_step_and_the_alarm_over_steps_have_one_bound():
+    execution = yaml.safe_load((ROOT / "config/defaults.yaml").read_text())["execution"]
+    assert execution["logprob_gap_warning"] == alarms.GAP < execution["logprob_gap_limit"]

@@ -68,7 +68,6 @@ def site(folder, **changes):
 
 @pytest.mark.slow
 def test_jobs_run_through_the_plug_in_with_what_the_site_asks_for(cluster, tmp_path):
-    pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="make install-test")
     checkout = Checkout(tmp_path / "site")
     (checkout.folder / "kubernetes").symlink_to("workflow/profiles/kubernetes")
     profile = checkout.folder / "workflow/profiles/kubernetes/config.yaml"

@@ -8,7 +8,7 @@ import pandas as pd
 from rlvr.claims.contrasts import PAPER
 from rlvr.claims.mechanisms import NO
 from rlvr.report.text import escape
-from rlvr.statistics.shown import records
+from rlvr.statistics.shown import direction, records
 
 BASE = "base"  # the arm that is not trained with RL
 ON = ["model", "benchmark"]
@@ -86,6 +86,5 @@ def _words(rows: pd.DataFrame) -> Iterator[str]:
             tested = " (its mechanism does not act)" if row.get("acts") == NO else ""
             interval = "" if pd.isna(low) else f" [{low:+.1f}, {high:+.1f}]"
             numbers = f"{value:+.1f}{interval}".replace("-", "−")
-            equal, includes_0 = value == low == high == 0, pd.isna(low) or low <= 0 <= high
-            word = "equal" if equal else "undecided" if includes_0 else "higher" if low > 0 else "lower"
+            word = "equal" if value == low == high == 0 else direction(low, high)
             yield escape(f"{row['label']} {numbers}, ") + f"**{word}**{tested}"

@@ -90,9 +90,8 @@ def _percent(row: Any) -> str:
 def _compared(row: dict[str, Any]) -> str:
     low, high = row["difference_low"], row["difference_high"]
     interval = shown.brackets(low, high, "+.1f", of_difference(PERCENTAGE))
-    verdict = "higher" if low > 0 else "lower" if high < 0 else "no difference shown"
     numbers = f"{row['difference']:+.1f} points{interval}".replace("-", "−")
-    return f"{row['label']} {numbers}, {verdict}"
+    return f"{row['label']} {numbers}, {shown.direction(low, high)}"
 
 
 def _of_league(plan: Plan, paths: Paths, mine: str) -> Iterator[str]:

@@ -40,3 +40,8 @@ def _count(number: int, noun: str) -> str:
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows by their columns' names."""
     return [{str(column): value for column, value in row.items()} for row in frame.to_dict("records")]
+
+
+def direction(low: float, high: float) -> str:
+    """What the interval of a difference says: higher, lower, or undecided (also of an interval that is withheld)."""
+    return "higher" if low > 0 else "lower" if high < 0 else "undecided"

@@ -20,7 +20,8 @@ ENTROPY_FLOOR = 0.1
 DIVERGED = 0.1
 
 # Nats per token, mean of |log pi of the sampler - log pi of the trainer|. Rounding to bfloat16 makes up to 0.021
-# (docs/benchmarks.md); more means that the two do not have the same weights, temperature or tokens.
+# (docs/benchmarks.md); more means that the two do not have the same weights, temperature or tokens. It is the default
+# of `execution.logprob_gap_warning`, by which verl's trainer warns of a single step.
 GAP = 0.05
 
 FIGURES = ("step", "pass_rate", "entropy", "all_wrong", "all_right", "logprob_gap")  # of a row of metrics

@@ -53,6 +53,8 @@ _DENIED = re.compile(
 )
 _AFTER_ANOTHER = re.compile(r"(?<![A-Za-z])[A-J][)\]]?\s*(?:,|/|&|and|or|nor)\s*$")
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+_HEADED = re.compile(r"\(?[A-J](?:\)|[.:])\s+(?!\(?[A-J][.:)])\S")
+_NONE_OF_THEM = re.compile(r"none of (?:the above|these|them|the (?:other )?(?:options|choices|answers)|the others)")
 _BOLD = re.compile(r"\*\*\s*\(?([A-J])\)?[.)]?\s*\*\*\s*[.!]?\s*\Z")
 _ANOTHER = re.compile(r"[)\]\"']*\s*(?:,|/|&|and\b|or\b)[\s,]*(?:and\s+|or\s+)?[(\[\"']*[A-J]\b(?!['’])")
 _ANOTHER_SMALL = re.compile(
@@ -204,9 +206,6 @@ def _stated(text: str) -> Letter:
     return _letter(cleaned) if "\n" not in cleaned and _HEADED.match(cleaned) else NONE
 
 
-_HEADED = re.compile(r"\(?[A-J](?:\)|[.:])\s+(?!\(?[A-J][.:)])\S")
-
-
 def _chosen_last(text: str) -> list[re.Match[str]]:
     """The choices of a text, the last first, without those that it denies and those among several."""
     choices = reversed(list(_PICKED.finditer(text)))
@@ -245,9 +244,6 @@ def _letter_of_an_option(chosen: Choice, options: tuple[str, ...]) -> str | None
     behind = _BEFORE_WORDS.sub("", _bare(chosen.answer or ""))
     named = behind and (_by_text(behind, options) or _by_value(behind, options))
     return chosen.letter if named == chosen.letter or not (named or _NUMBER.match(behind)) else None
-
-
-_NONE_OF_THEM = re.compile(r"none of (?:the above|these|them|the (?:other )?(?:options|choices|answers)|the others)")
 
 
 def _folded(text: str) -> str:
