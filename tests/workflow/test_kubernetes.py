@@ -54,7 +54,8 @@ def cluster(tmp_path):
         (tmp_path / name).mkdir()
     (tmp_path / "kubectl.py").write_text(KUBECTL)
     program(tmp_path / "bin", "kubectl", f'exec {sys.executable} {tmp_path / "kubectl.py"} "$@"\n')
-    return {**os.environ, "CLUSTER": str(tmp_path / "jobs"), "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    path = [str(tmp_path / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    return {**os.environ, "CLUSTER": str(tmp_path / "jobs"), "PATH": ":".join(path)}
 
 
 def site(folder, **changes):
@@ -102,7 +103,7 @@ def test_a_job_asks_for_gpus_on_their_nodes_and_knows_its_volumes():
 
 def test_the_end_is_counted_from_the_start_of_the_container(tmp_path, monkeypatch):
     script = tmp_path / "a job's.sh"
-    script.write_text("echo $RLVR_KUBERNETES_JOB_END > end\n")
+    script.write_text("echo $RLVR_JOB_END > end\n")
     made = kubernetes.manifest(JOB, script, tmp_path, image="rlvr:1", claim="shared", mount="/work")
     command, began = made["spec"]["template"]["spec"]["containers"][0]["command"], time.time()
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -110,7 +111,7 @@ def test_the_end_is_counted_from_the_start_of_the_container(tmp_path, monkeypatc
         monkeypatch.delenv(name, raising=False)
     assert schedulers.job() is None and job_end() is None
     monkeypatch.setenv("RLVR_KUBERNETES_JOB", "rlvr-0")
-    monkeypatch.setenv("RLVR_KUBERNETES_JOB_END", (tmp_path / "end").read_text())
+    monkeypatch.setenv("RLVR_JOB_END", (tmp_path / "end").read_text())
     end = job_end()
     assert schedulers.job() == "rlvr-0" and end is not None and abs(end - began - 5400) < 60
 

@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rlvr.config.schedulers.kubernetes import JOB, JOB_END
+from rlvr.config.schedulers import JOB_END
+from rlvr.config.schedulers.kubernetes import JOB
 
 GPU, GPU_TYPE = "nvidia.com/gpu", "nvidia.com/gpu.product"  # a resource, and a label of nodes, by NVIDIA's operator
 

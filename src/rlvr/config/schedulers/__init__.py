@@ -4,7 +4,7 @@ import os
 
 from rlvr.config.registries import SCHEDULERS
 
-JOB_END = "RLVR_JOB_END"  # environment variable: the end of this job, for what a stage runs in a container
+JOB_END = "RLVR_JOB_END"  # environment variable: the end of this job, for what runs in a container
 
 
 def job() -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 from rlvr.config.layers import ConfigError
 from rlvr.config.registries import SchedulerKind
 
-JOB, JOB_END = "RLVR_KUBERNETES_JOB", "RLVR_KUBERNETES_JOB_END"  # environment of a job's container
+JOB = "RLVR_KUBERNETES_JOB"  # environment variable of a job's container
 
 
 def resources(request: dict[str, Any], nodes: int, gpus_per_node: int) -> dict[str, Any]:
@@ -31,7 +31,8 @@ def job() -> str | None:
 
 
 def job_end() -> float | None:
-    return float(end) if (end := os.environ.get(JOB_END)) else None
+    """None: the container's `JOB_END` (rlvr.config.schedulers) says it, as `rlvr.workflow.kubernetes` sets it."""
+    return None
 
 
 SCHEDULER = SchedulerKind(resources, job, job_end)
