@@ -232,6 +232,12 @@ struct Engine {
       }
     rotate(M, qkv, positions, 1.f);
   }
+  template <class T, class Of>
+  static void rotate_at(T& x, T& y, float factor, Of cosine, Of sine) {
+    const Of low = x * factor, high = y * factor;
+    x = low * cosine - high * sine;
+    y = high * cosine + low * sine;
+  }
   // Rotary embedding, or with sign -1 its inverse; queries are also scaled for the scores.
   void rotate(int M, float* qkv, const int* positions, float sign) {
     const int half = shape.head_dim / 2;
@@ -240,11 +246,9 @@ struct Engine {
       const float *c = &cosine[size_t(positions[m]) * half], *s = &sine[size_t(positions[m]) * half];
       for (int h = 0; h < H + K; h++) {
         float *x = qkv + m * Q + h * E, factor = h < H ? of_scores : 1.f;
-        for (int i = 0; i < half; i++) {
-          const float low = x[i] * factor, high = x[i + half] * factor, sn = s[i] * sign;
-          x[i] = low * c[i] - high * sn;
-          x[i + half] = high * c[i] + low * sn;
-        }
+        int i = 0;
+        for (; i + 8 <= half; i += 8) rotate_at(eight(x + i), eight(x + i + half), factor, eight(c + i), eight(s + i) * sign);
+        for (; i < half; i++) rotate_at(x[i], x[i + half], factor, c[i], s[i] * sign);
       }
     }
   }
@@ -269,6 +273,7 @@ struct Engine {
     product(M, F, D, {d_h, D, 1}, y.down.w, F, inner, F);
     for (long m = 0; m < M; m++)
       for (int i = 0; i < F; i += LANES) {
+        soon(v.gate_up + (m + 4) * 2 * F + i), soon(v.gate_up + (m + 4) * 2 * F + F + i);  // out of the caches by now
         const V gate = load(v.gate_up + m * 2 * F + i), up = load(v.gate_up + m * 2 * F + F + i);
         const V d = load(inner + m * F + i), s = sigmoid(gate), silu = gate * s;
         store(act + m * F + i, silu * up);

@@ -37,6 +37,12 @@ inline Register read(const float* p) { return (Register) * (const Anywhere*)p; }
 inline void write(float* p, Register x) { *(Anywhere*)p = (Anywhere)x; }
 inline Register every(float x) { return x - Register{}; }  // x + 0 would lose the sign of -0, and cost an addition
 
+// Eight floats at any address, for heads whose halves are no 16 lanes.
+typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
+inline Eight& eight(float* p) { return *(Eight*)p; }
+inline Eight eight(const float* p) { return *(const Eight*)p; }
+inline void soon(const float* p) { __builtin_prefetch(p); }  // any address will do: a wrong one is not read
+
 struct V {
   Register part[PARTS];
 };
@@ -132,6 +138,9 @@ enum Into { SET, ADD, GO_ON };  // C = A B (+ bias); C += A B; C = C + A B, as i
 
 template <int ROWS, int WIDE>
 inline void tile(int K, Left a, const float* b, long ldb, float* c, long ldc, Into into, const float* bias) {
+  if (K >= 32)  // else the sums are there before the lines of C
+    UNROLL for (int i = 0; i < ROWS; i++)
+      UNROLL for (int j = 0; j < WIDE; j += LANES / WIDTH) __builtin_prefetch(c + i * ldc + WIDTH * j, 1);
   Register sum[ROWS][WIDE];
   UNROLL for (int i = 0; i < ROWS; i++)
     UNROLL for (int j = 0; j < WIDE; j++) {
