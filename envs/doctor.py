@@ -57,7 +57,10 @@ def notes() -> "list[str]":
             "slowly with torch: apt-get install g++"
         )
     if shutil.which("bwrap") is None:
-        found.append("no bubblewrap: needed only to judge code, which is never run without: apt-get install bubblewrap")
+        found.append(
+            "no bubblewrap: needed only to judge code, which is never run without: apt-get install bubblewrap, or "
+            "without root make install-bubblewrap, with .venv/bin on the path"
+        )
     return found
 
 

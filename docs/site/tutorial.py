@@ -1,6 +1,7 @@
 """The tutorial as a page: the cells of docs/tutorial.ipynb, run from top to bottom, each with what it prints.
 
-The notebook has no outputs of its own, so none of them can be out of date.
+`python docs/site/tutorial.py` stores what they print in the notebook, for those who only read it.
+tests/site/test_site_pages.py fails where that is not what they print.
 """
 
 import json
@@ -25,6 +26,18 @@ def run(notebook: Path) -> list[tuple[str, str, str]]:
     return cells
 
 
+def with_outputs(notebook: Path) -> str:
+    """The notebook's text with what each cell prints, and without anything of the machine."""
+    content = json.loads(notebook.read_text())
+    count = 0
+    for cell, (kind, _, output) in zip(content["cells"], run(notebook), strict=True):
+        if kind == "code":
+            count += 1
+            printed = {"name": "stdout", "output_type": "stream", "text": output.splitlines(keepends=True)}
+            cell |= {"execution_count": count, "outputs": [printed] if output else []}
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
 def page(notebook: Path) -> str:
     """The page in Markdown."""
     parts = []
@@ -32,3 +45,8 @@ def page(notebook: Path) -> str:
         parts.append(source if kind == "markdown" else f"```python\n{source}\n```")
         parts += [f"```text\n{output.rstrip()}\n```"] if output else []
     return "\n\n".join([*parts, DOWNLOAD])
+
+
+if __name__ == "__main__":
+    tutorial = Path(__file__).parents[1] / "tutorial.ipynb"
+    tutorial.write_text(with_outputs(tutorial))

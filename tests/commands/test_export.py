@@ -10,7 +10,7 @@ import yaml
 from conftest import run_module
 from support.kept_by_hand import HOSTILE, lay_evaluation, lay_run
 
-from rlvr.files import publish_json, read_json
+from rlvr.files import publish_json, read_json, sha256
 
 
 @pytest.fixture
@@ -75,6 +75,34 @@ def test_cards_and_metadata_are_read_by_others(results, tmp_path):
     subprocess.run(["sha256sum", "--quiet", "--strict", "--check", "SHA256SUMS"], cwd=out, check=True)
     listed = {line.split("  ")[1] for line in (out / "SHA256SUMS").read_text().splitlines()}
     assert listed == {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()} - {"SHA256SUMS"}
+
+
+def test_croissant_describes_each_file_and_column(results, tmp_path):
+    out = tmp_path / "out"
+    export(results, out, "--creator", "Doe, Jo", "--title", "Runs of Jo")
+    content = json.loads((out / "croissant.json").read_text())
+    assert content["name"] == "Runs of Jo" and content["creator"] == [{"@type": "Person", "name": "Doe, Jo"}]
+    described = {}
+    for file, rows in zip(content["distribution"], content["recordSet"], strict=True):
+        pattern = file.get("contentUrl") or file["includes"]
+        (path,) = out.glob(pattern)
+        described[pattern] = {field["name"]: field["dataType"] for field in rows["field"]}
+        assert list(described[pattern]) == list(pd.read_parquet(path))
+        assert {of["@id"] for field in rows["field"] for of in field["source"].values() if "@id" in of} == {file["@id"]}
+        assert "contentUrl" not in file or file["sha256"] == sha256(path)
+    assert set(described) == {"runs.parquet", "metrics.parquet", "scores.parquet", "completions/*.parquet"}
+    kinds = described["completions/*.parquet"]
+    assert [kinds[name] for name in ("text", "tokens", "logprob")] == ["sc:Text", "sc:Integer", "sc:Float"]
+    assert described["metrics.parquet"]["held_out"] == "sc:Boolean"
+
+
+def test_mlcroissant_reads_the_rows(results, tmp_path):
+    library = pytest.importorskip("mlcroissant", reason="of no lock here; pip install mlcroissant")
+    export(results, tmp_path / "out")
+    data = library.Dataset(jsonld=str(tmp_path / "out" / "croissant.json"))
+    assert not data.metadata.issues.errors and not data.metadata.issues.warnings
+    counts = {rows: sum(1 for _ in data.records(rows)) for rows in ("runs", "metrics", "scores", "completions")}
+    assert counts == {"runs": 2, "metrics": 10, "scores": 6, "completions": 24}
 
 
 @pytest.mark.parametrize(

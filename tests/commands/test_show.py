@@ -1,6 +1,8 @@
 """`rlvr show` and `rlvr compare`: what they print and write, and what they say where something is missing."""
 
+import json
 import re
+from zipfile import ZipFile
 
 import pandas as pd
 import pytest
@@ -115,6 +117,39 @@ def test_parquet_has_a_row_per_rollout(say, tmp_path):
     assert run["weight: dr_grpo (trained)"].tolist()[:4] == [0.5, 0.5, -0.5, -0.5]
     assert run["false_word"].tolist()[1] == 4 and pd.isna(run["false_word"][0])
     assert len(evaluation) == 12 and evaluation["log_ratio"].isna().all() and evaluation["reward"].sum() == 6
+
+
+def test_a_log_of_inspect_has_a_file_per_rollout(say, tmp_path):
+    logs = {}
+    for name, count in (("run-a", 16), (EVALUATION, 12)):
+        path = tmp_path / f"{count}.eval"
+        assert f"{count} rollouts" in say("show", name, "--inspect", str(path))
+        with ZipFile(path) as log:
+            logs[name] = {file: json.loads(log.read(file)) for file in log.namelist()}
+        assert len(logs[name]) == count + 2
+        for row in logs[name]["summaries.json"]:
+            assert row.items() <= logs[name][f"samples/{row['id']}_epoch_{row['epoch']}.json"].items()
+    run, evaluation = logs.values()
+    about = run["header.json"]["eval"]
+    assert run["header.json"]["version"] == 2 and run["header.json"]["status"] == "success"
+    assert about["task"] == "training" and about["dataset"] == {"name": "fill"}
+    about = evaluation["header.json"]["eval"]
+    assert f"{about['model']}/{about['task']}" == EVALUATION
+    first, second = (run[f"samples/step 2: p0_epoch_{i}.json"] for i in (1, 2))
+    assert first["output"]["completion"] == first["messages"][1]["content"] == RIGHT
+    assert first["scores"]["verifier"] == {"value": 1.0, "answer": "1 + 2 + 3", "explanation": "correct"}
+    assert second["metadata"]["weight: dr_grpo (trained)"] == 0.5 and second["metadata"]["false_word"] == 4
+    assert sum(row["scores"]["verifier"]["value"] for row in evaluation["summaries.json"]) == 6
+    assert "must end with .eval" in say("show", "run-a", "--inspect", str(tmp_path / "run.json"), code=2)
+
+
+def test_inspect_reads_its_log(say, tmp_path):
+    library = pytest.importorskip("inspect_ai.log", reason="of no lock here; pip install inspect_ai")
+    say("show", "run-a", "--inspect", str(tmp_path / "run.eval"))
+    log = library.read_eval_log(tmp_path / "run.eval")
+    assert log.status == "success" and len(log.samples) == 16
+    assert [sample.output.completion for sample in log.samples[:4]] == list(TEXTS)
+    assert [sample.scores["verifier"].as_float() for sample in log.samples[:4]] == [1.0, 1.0, 0.0, 0.0]
 
 
 def test_what_is_missing_is_named(say, results):

@@ -24,7 +24,8 @@ def export(
 ) -> None:
     """Write finished runs, their metrics, and their policies' completions, verdicts and scores as parquet files.
 
-    The folder has a card for a hub, CITATION.cff, .zenodo.json for an archive that gives a DOI, and SHA256SUMS.
+    The folder has a card for a hub, CITATION.cff, .zenodo.json for an archive that gives a DOI, croissant.json for
+    data set libraries, and SHA256SUMS.
     `--policies` adds each trained policy as a transformers folder with a model card.
 
     Example: rlvr export FOLDER --run '*-ace_grpo-*' --policies

@@ -17,6 +17,7 @@ from rlvr.stage_options import Results
 
 if TYPE_CHECKING:
     from rlvr.show.groups import Shown
+    from rlvr.show.lookup import RunOrEvaluation
 
 ON_A_TERMINAL, ON_A_PAGE = 4, 100  # groups, without --limit
 
@@ -34,9 +35,12 @@ def show(
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write one HTML file instead.")] = None,
     parquet: Annotated[Path | None, typer.Option(help="Write one row per rollout to a parquet file instead.")] = None,
+    inspect: Annotated[
+        Path | None, typer.Option(metavar="FILE.eval", help="Write a log for inspect_ai's viewer instead.")
+    ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help=f"Groups at most. [{ON_A_TERMINAL}; --html: {ON_A_PAGE}; --parquet: all]", min=1),
+        typer.Option(help=f"Groups at most. [{ON_A_TERMINAL}; --html: {ON_A_PAGE}; --parquet, --inspect: all]", min=1),
     ] = None,
     results: Results = Path("results"),
 ) -> None:
@@ -51,12 +55,15 @@ def show(
     from rlvr.show import groups as reading
     from rlvr.show.lookup import find
 
-    to_write("--html", html)
-    to_write("--parquet", parquet)
-    if html and parquet:
-        fail("--html and --parquet: give one of them")
+    files = {"--html": html, "--parquet": parquet, "--inspect": inspect}
+    for option, path in files.items():
+        to_write(option, path)
+    if len(given := [option for option, path in files.items() if path]) > 1:
+        fail(f"{' and '.join(given)}: give one of them")
+    if inspect and inspect.suffix != ".eval":
+        fail(f"--inspect: {inspect} must end with .eval; `inspect view` lists no other file")
     methods = {words: _estimator(words) for words in weigh or []}
-    most = limit or (None if parquet else ON_A_PAGE if html else ON_A_TERMINAL)
+    most = limit or (None if parquet or inspect else ON_A_PAGE if html else ON_A_TERMINAL)
     named = find(results, name)
     if step is not None and named.kind == "evaluation":
         fail(f"--step: {named.name} is an evaluation, which has no steps")
@@ -64,19 +71,27 @@ def show(
     chosen = reading.selected(groups if step is None else reading.of_step(groups, step), task, right)
     own = named.manifest().get("spec", {}).get("estimator", {}).get("name", "the run")
     try:
-        _write(named.name, reading.weighed(islice(chosen, most), own, methods), chosen, html, parquet)
+        shown = reading.weighed(islice(chosen, most), own, methods)
+        if parquet or inspect:
+            _write_rows(named, shown, parquet, inspect)
+        else:
+            _write(named.name, list(shown), chosen, html)
     except ValueError as error:  # numbers that are too large for a method
         fail(str(error))
 
 
-def _write(name: str, shown: Iterable[Shown], more: Iterator[Shown], html: Path | None, parquet: Path | None) -> None:
-    """Write what is shown where it was asked for; `more` is what the limit left out."""
-    if parquet:
-        from rlvr.show import rows
+def _write_rows(named: RunOrEvaluation, shown: Iterable[Shown], parquet: Path | None, inspect: Path | None) -> None:
+    """Write a file with one entry per rollout."""
+    from rlvr.show import inspect_log, rows
 
+    if parquet:
         typer.echo(f"{parquet}: {rows.write(parquet, shown):,} rollouts")
-        return
-    content = list(shown)
+    if inspect:
+        typer.echo(f"{inspect}: {inspect_log.write(inspect, named, shown):,} rollouts")
+
+
+def _write(name: str, content: list[Shown], more: Iterator[Shown], html: Path | None) -> None:
+    """Write what is shown on the terminal or as a page; `more` is what the limit left out."""
     notes = [] if content else [f"{name}: no such rollout"]
     notes += [f"{name} has more: --step, --prompt and --limit choose"] if next(more, None) else []
     if html:

@@ -36,19 +36,19 @@ def check_part(schema: type[BaseModel], layer: Layer) -> None:
     """Raises ConfigError for a mistake in one layer, even if another layer overrides it."""
     _check_mapping(layer)
     try:
-        _part_of(schema).__pydantic_validator__.validate_python(layer.content)
+        part_of(schema).__pydantic_validator__.validate_python(layer.content)
     except ValidationError as error:
         raise ConfigError(explain([layer], error)) from error
 
 
 @cache
-def _part_of(schema: type[BaseModel]) -> type[BaseModel]:
+def part_of(schema: type[BaseModel]) -> type[BaseModel]:
     """The schema with every key optional and no checks across keys."""
     fields: dict[str, Any] = {}
     for name, field in schema.model_fields.items():
         annotation: Any = field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            annotation = _part_of(annotation)
+            annotation = part_of(annotation)
         for constraint in field.metadata:
             annotation = typing.Annotated[annotation, constraint]
         fields[name] = (annotation, None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rlvr import suggest
-from rlvr.export import cards, tables
+from rlvr.export import cards, croissant, tables
 from rlvr.files import publish, whole
 from rlvr.show.lookup import NotFound, RunOrEvaluation, evaluations, runs
 
@@ -77,4 +77,6 @@ def export(
         publish(folder / "README.md", cards.dataset(about.title, about.licence, files, facts, sets))
         publish(folder / "CITATION.cff", cards.citation(about.title, about.licence, about.creators))
         publish(folder / ".zenodo.json", cards.zenodo(about.title, about.licence, about.creators, facts))
+        described = croissant.describe(folder, about.title, about.licence, about.creators, files)
+        publish(folder / "croissant.json", described)
         publish(folder / "SHA256SUMS", cards.checksums(folder))

@@ -130,7 +130,10 @@ class Claim(Strict):
 
 # ---- a claim in its file (rlvr.config.claim_words) --------------------------------------------------
 
-Names = Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+Names = Annotated[
+    list[str],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=str | list[str]),
+]
 
 
 class Sides(Strict):

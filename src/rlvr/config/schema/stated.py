@@ -1,12 +1,12 @@
 """The schema of what a paper's text states of its settings and its hardware (config/papers/<paper>/stated.yaml)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, field_validator, model_validator
 
 from rlvr.config.schema.fields import Positive, Rate, Strict
 
-NOT_STATED = "not stated"
+NOT_STATED: Final = "not stated"
 
 
 def _check_place(says: str, place: str) -> None:
@@ -65,7 +65,11 @@ def _statements(entry: Any) -> Any:
     return entry
 
 
-Statements = Annotated[list[Statement], BeforeValidator(_statements)]  # where several are about one run, the last holds
+# Where several are about one run, the last holds.
+Statements = Annotated[
+    list[Statement],
+    BeforeValidator(_statements, json_schema_input_type=Literal[NOT_STATED] | Statement | list[Statement]),
+]
 
 
 class HardwareStatement(Strict):
