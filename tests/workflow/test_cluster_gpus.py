@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -85,7 +86,8 @@ def test_eight_gpus_on_nodes_of_four(tmp_path):
         options = {"env": slurm.environment, "timeout": 300}
         one = (f"cluster={site(tmp_path, gpus=8)}",)
         refused = checkout.snakemake(PROFILE, "--", model_of(checkout), config=one, **options)
-        assert refused.returncode and "Requested node configuration is not available" in refused.stderr
+        words = r"1 model job failed: SLURM sbatch failed\..*Requested node configuration is not available.*config"
+        assert refused.returncode and re.search(words, refused.stderr), refused.stderr[-2000:]
         assert {job["State"] for job in slurm.jobs()} <= {"FAILED"}
         two = (f"cluster={site(tmp_path, gpus=8, nodes=2, gpu_type='h100')}",)
         done = checkout.snakemake(PROFILE, "--", model_of(checkout), config=two, **options)

@@ -11,6 +11,7 @@ from support.checkout import Checkout
 
 from rlvr.workflow import failures
 from rlvr.workflow.failures import Failure, lines
+from rlvr.workflow.scheduler_reasons import Reason, note, summary
 
 BUBBLEWRAP = "bubblewrap (bwrap) is not installed: install it (Debian, Ubuntu: apt-get install bubblewrap)"
 
@@ -108,6 +109,66 @@ def test_the_jobs_of_a_failed_group_that_began_are_not_said_to_wait(tmp_path):
     failed = [SomeJob(tmp_path, "group", ended, broken, after), single]
     assert [failure.rule for failure in failures.of(failed)] == ["grade", "rl"]
     assert failures.waiting([ended, broken, after, later], failed) == 2
+
+
+def test_a_group_of_which_no_job_began_is_named(tmp_path):
+    group = SomeJob(tmp_path, "group", SomeJob(tmp_path, "merge"), SomeJob(tmp_path, "grade"))
+    reason = Reason("SLURM-job '7' failed, SLURM status is: 'TIMEOUT'.", began=True)
+    (line,) = lines(failures.of([group], {group: reason}), failures.waiting(group.jobs, [group]))
+    assert line.startswith("2 jobs (1 merge, 1 grade) failed: ") and "`longest`" in line and "killed" not in line
+
+
+REFUSED = """SLURM sbatch failed. The error message was 'sbatch: error: invalid partition specified: main
+sbatch: error: Batch job submission failed: Invalid partition name specified'.
+    sbatch call:
+        sbatch --parsable -p main
+"""
+
+
+def test_a_refused_job_or_group_closes_with_the_words_of_sbatch(tmp_path):
+    """The log of an earlier attempt is not the refused job's."""
+    single = SomeJob(tmp_path, "data")
+    group = SomeJob(tmp_path, "group", SomeJob(tmp_path, "grade", began=True), SomeJob(tmp_path, "score"))
+    errors: list[str] = []
+    shown: list[str] = []
+
+    def show(self, job_info, msg=None, **more):
+        shown.append(msg)
+
+    executor = type("Executor", (), {"print_job_error": show})
+    reasons = note(executor, SimpleNamespace(error=errors.append))
+    for job in (single, group):
+        executor().print_job_error(SimpleNamespace(job=job, external_jobid=None), REFUSED, aux_logs=[])
+    assert shown == [REFUSED, REFUSED] and errors == [REFUSED.rstrip()]  # Snakemake drops a group's
+    (line,) = lines(
+        failures.of([single, group], reasons), failures.waiting([single, *group.jobs], [single, group], reasons)
+    )
+    assert line.startswith("3 jobs (1 data, 1 grade, 1 score) failed: SLURM sbatch failed. ")
+    assert "invalid partition specified: main sbatch: error: Batch" in line and "--parsable" not in line
+    assert line.endswith(": edit config/cluster.yaml, which says what jobs ask for")
+
+
+def test_a_job_that_the_scheduler_ended_closes_with_its_state(tmp_path):
+    message = "SLURM-job '45' failed, SLURM status is: 'OUT_OF_MEMORY'. "
+    message += "Detailed failure reason unavailable (status command is not 'sacct')."
+    reason = Reason(summary(message), began=True)
+    assert reason.text == "SLURM-job '45' failed, SLURM status is: 'OUT_OF_MEMORY'"
+    log = tmp_path / "rl.log"
+    log.write_text('{"step": 3}\n')
+    (line,) = lines(
+        [Failure("rl", log, reason), Failure("rl", log, Reason(reason.text.replace("45", "46"), began=True))]
+    )
+    assert line.startswith("2 rl jobs failed: no error in its log, which ends with ") and "`mem_mb_limit`" in line
+    log.write_text("ValueError: bad\n")
+    assert "failed: ValueError: bad (log" in lines([Failure("rl", log, reason)])[0]
+
+
+def test_everything_that_nodes_lack_is_a_line(failed):
+    driver, hub = "missing: nvidia-smi does not answer: the node has no GPU driver", "missing: hub: fetch"
+    jobs = [failed(name, f"node a\n{driver}\nok: lock\n{hub}\nok: shm\n") for name in ("check_a", "check_b")]
+    assert [line.split(" (log")[0] for line in lines(jobs)] == [
+        f"2 jobs (1 check_a, 1 check_b) failed: {what}" for what in (driver, hub)
+    ]
 
 
 @pytest.mark.parametrize("profile", sorted(path.parent.name for path in ROOT.glob("workflow/profiles/*/config.yaml")))

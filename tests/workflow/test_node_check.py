@@ -141,7 +141,21 @@ def test_models_in_the_cache_need_no_hub(tmp_path, monkeypatch):
     monkeypatch.setattr(node_check, "_cached", lambda repository, revision: repository == "a/b")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
     assert not node_check.hub(["a/b@main"]).todo
-    assert "hf download c/d --revision 12ab" in node_check.hub(["a/b@main", "c/d@12ab"]).todo
+    lacking = node_check.hub(["a/b@main", "c/d@12ab"])
+    assert "1 of 2 models (c/d@12ab first) are not in the cache" in lacking.what
+    assert "snakemake --cores 1" in lacking.todo and "-- models" in lacking.todo
+
+
+def test_only_the_node_that_fetches_models_needs_the_hub(tmp_path, monkeypatch):
+    """It has no GPU. A node with GPUs says which models it sees."""
+    monkeypatch.setattr(node_check, "_cached", lambda repository, revision: False)
+    monkeypatch.setattr(node_check, "gpus", lambda asked: iter([]))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    models = ["a/b@main", "c/d@12ab"]
+    assert "hub: http://127.0.0.1:9" in " ".join(todo(node_check.findings(0, tmp_path, [], models)))
+    trains = list(node_check.findings(8, tmp_path, [], [], cached=models))
+    assert not any("127.0.0.1" in str(line) for line in trains)
+    assert any("has 0 of 2 models here" in str(line) for line in trains)
 
 
 def test_a_node_that_judges_programs_needs_bubblewrap(tmp_path, monkeypatch):

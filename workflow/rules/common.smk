@@ -11,6 +11,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 from snakemake_interface_executor_plugins.settings import ExecMode
 
 from rlvr import child_processes, verifiers
@@ -38,6 +39,7 @@ from rlvr.workflow import (
     disk_space,
     optional_inputs,
     quick,
+    scheduler_reasons,
     spec_files,
     targets,
     writable,

@@ -69,6 +69,7 @@ def say_results():
 
 if IS_MAIN:
     notices.to_file(logger)
+    REASONS = scheduler_reasons.note(RemoteExecutor, logger)
     RULE_NAMES = {rule.name for rule in workflow.rules}
     for target in COMMAND_LINE.targets:
         if target in RULE_NAMES or Path(target).exists():
@@ -120,6 +121,6 @@ onerror:
     doubts_about_runs()
     if IS_MAIN:
         failed = workflow.scheduler.failed
-        waiting = failures.waiting(workflow.scheduler.remaining_jobs, failed)
-        for line in failures.lines(failures.of(failed), waiting):
+        waiting = failures.waiting(workflow.scheduler.remaining_jobs, failed, REASONS)
+        for line in failures.lines(failures.of(failed, REASONS), waiting):
             logger.error(line)

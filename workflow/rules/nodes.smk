@@ -8,6 +8,11 @@ if "gpu" in CLUSTER.kinds:
 OF_PAPERS = {data.verifier for made in PLAN.papers.values() for data in made.data}
 VERIFIERS = sorted(name for name in OF_PAPERS if verifiers.kind(name).check is not verifiers.nothing)
 HUB_MODELS = sorted(f"{model.repo}@{model.revision}" for model in PLAN.models.values() if model.source == "hub")
+# Where the rule `model` fetches them: only its nodes need the hub.
+FETCHES = "cpu"
+if "model" in CLUSTER.rules:
+    FETCHES = "model"
+    CHECKED["model"] = ("model", "cpu")
 
 for job, (of_rule, kind) in CHECKED.items():
 
@@ -25,7 +30,7 @@ for job, (of_rule, kind) in CHECKED.items():
             asked=lambda w: time.time(),  # nodes change, so each call checks them again
             gpus=CLUSTER.gpus_per_node(of_rule, kind),
             pythons=given("--python", [f"{name}={CLUSTER.python(name, ROOT)}" for name in CLUSTER.environments]),
-            models=given("--model", HUB_MODELS),
+            models=given("--model" if job == FETCHES else "--cached-model", HUB_MODELS),
             verifiers=given("--verifier", VERIFIERS),
         shell:
             "python -m rlvr.workflow.node_check --gpus {params.gpus} {params.pythons:q} "

@@ -31,6 +31,7 @@ PATIENCE = 30  # seconds for another program or the hub
 SOCKET = 107  # bytes of the path of a Unix socket, and those that Python's multiprocessing appends to TMPDIR
 IN_TMPDIR = len("/pymp-12345678/listener-12345678")
 OF_RUNS = "/tmp"  # where runs by verl have their sockets (rlvr.training.backends.verl.own_ray)
+FETCH = "on the login node run `snakemake --cores 1 --config scale=SCALE papers=PAPERS -- models`"
 NVCC = "import json; from rlvr.run_in_env import nvcc; print(json.dumps([nvcc()]))"
 # Asked of another Python: the first compiler of those that Triton and inductor take, a Python.h, and whether it exists.
 TOOLS = """
@@ -253,9 +254,17 @@ def hub(models: list[str]) -> Finding:
     except urllib.error.HTTPError:
         pass  # it answers
     except OSError as error:
-        todo = f"fetch on a node with a network: hf download {missing[0].replace('@', ' --revision ')}"
-        return Finding(f"hub: {address} cannot be reached ({error}), and {missing[0]} is not in the cache", todo)
+        what = f"{len(missing)} of {len(models)} models ({missing[0]} first) are not in the cache"
+        return Finding(f"hub: {address} cannot be reached ({error}), and {what}", FETCH)
     return Finding(f"hub: {address} answers; {len(missing)} of {len(models)} models are still to be fetched")
+
+
+def cache(models: list[str]) -> Finding:
+    """How many models a node sees in the hub's cache: as many as the node that fetches them, if they share it."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    there = sum(_cached(*model.split("@")) for model in models)
+    return Finding(f"hub's cache {HF_HUB_CACHE} has {there} of {len(models)} models here")
 
 
 def _cached(repository: str, revision: str) -> bool:
@@ -276,7 +285,12 @@ def verifier(name: str) -> Finding:
 
 
 def findings(
-    asked: int, results: Path, pythons: list[str], models: list[str], verifiers: Iterable[str] = ()
+    asked: int,
+    results: Path,
+    pythons: list[str],
+    models: list[str],
+    verifiers: Iterable[str] = (),
+    cached: list[str] | None = None,
 ) -> Iterator[Finding]:
     yield glibc()
     yield locks(results)
@@ -289,19 +303,22 @@ def findings(
         yield compiled()
         for entry in pythons:
             yield from environment(*entry.split("=", 1))
-        if models:
-            yield hub(models)
+        if cached:
+            yield cache(cached)
+    if models:
+        yield hub(models)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m rlvr.workflow.node_check", description="Whether a node is fit.")
     parser.add_argument("--gpus", type=int, default=0, help="GPUs that the job asked for on this node")
     parser.add_argument("--python", action="append", default=[], help="NAME=COMMAND of another environment")
-    parser.add_argument("--model", action="append", default=[], help="OWNER/NAME@REVISION on the hub")
+    parser.add_argument("--model", action="append", default=[], help="OWNER/NAME@REVISION that this node fetches")
+    parser.add_argument("--cached-model", action="append", default=[], help="the same, which another node fetches")
     parser.add_argument("--verifier", action="append", default=[], help="a verifier of the plan")
     parser.add_argument("--out", type=Path, required=True, help="file for the lines, in the results folder")
     given = parser.parse_args()
-    lines = list(findings(given.gpus, given.out.parent, given.python, given.model, given.verifier))
+    lines = list(findings(given.gpus, given.out.parent, given.python, given.model, given.verifier, given.cached_model))
     text = "".join(f"{line}\n" for line in lines)
     print(f"node {platform.node()}\n{text}", end="", flush=True)
     if any(line.todo for line in lines):
