@@ -238,9 +238,9 @@ def test_the_workflow_draws_in_another_environment_and_merges(project):
 
     say(2, "site/bin/python")
     failed = workflow(folder, f"{where}/scores.csv")
-    log = folder / f"results/smoke/logs/evaluations/{policy}/{evaluation_id(evaluation)}/generate_1.log"
     assert failed.returncode != 0
-    assert f"config/cluster.yaml: environments.vllm: no such program: {folder}/site/bin/python" in log.read_text()
+    missing = f"missing: config/cluster.yaml: environments.vllm: no such program: {folder}/site/bin/python"
+    assert missing in failed.stdout + failed.stderr and "no job was started" in failed.stdout + failed.stderr
 
     say(2, sys.executable)
     done = workflow(folder, f"{where}/scores.csv", f"{where}/agreement.json")
