@@ -48,7 +48,10 @@ ERRORS_KEPT = 4_096  # last bytes of the standard error
 # No user folder, only the standard library, no bytecode, no folder of the script; fixed hashes.
 PYTHON_ALONE = ("-s", "-S", "-B", "-P", "-X", "utf8")
 ENVIRONMENT = {"PATH": "/usr/bin", "HOME": "/tmp", "PYTHONHASHSEED": "0", "PYTHONPATH": "/judge"}
-INSTALL = "install it (Debian, Ubuntu: apt-get install bubblewrap); code is never run without it"
+INSTALL = (
+    "install it (Debian, Ubuntu: apt-get install bubblewrap; without root: make install-bubblewrap); "
+    "code is never run without it"
+)
 
 
 class SandboxUnavailable(VerifierError):
