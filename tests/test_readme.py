@@ -72,6 +72,7 @@ LISTED = {
     "srun": "needs a Slurm with a GPU; make test-cluster has one without",
     "sbatch": "needs a Slurm; make test-cluster",
     "scontrol": "needs a Slurm; make test-cluster",
+    "squeue": "the same",
     "snakemake --profile kubernetes": "needs the plug-in of envs/test.txt; tests/workflow/test_kubernetes.py",
     "snakemake --profile lsf": "needs the plug-in of envs/test.txt; tests/workflow/test_lsf.py",
     "systemd-run": "is put before another command, and needs a systemd that delegates cgroups",
