@@ -15,6 +15,7 @@ import sys
 import pytest
 from conftest import ROOT
 from support.kept_by_hand import lay_evaluation, lay_run
+from support.scripts import benchmark
 
 from rlvr.planning.expansion import make_plan
 from rlvr.policies.native import library
@@ -293,12 +294,7 @@ def test_at_equal_pass_1_the_baseline_at_another_rate_rarely_differs_and_a_bette
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("tasks_of_a_user", ROOT / "benchmarks/tasks.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # for its dataclasses
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("tasks")
 
 
 def test_a_method_that_is_its_own_placebo_is_seldom_decided():

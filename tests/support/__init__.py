@@ -19,6 +19,7 @@ programs           completions and golds of the code verifier
 published_sets     small files in the formats of the published data sets
 runs_by_hand       a specification with a changed setting; whether two runs are equal
 scores_by_hand     scores of policies, and the layout of a table of them
+scripts            a script of benchmarks/ as a module
 slurm_cluster      a real Slurm of a few nodes, as plain processes in a folder
 takeovers          programs that try to take over what runs them
 verl_replay        the trainer in process on rollouts that verl recorded
