@@ -16,7 +16,7 @@ CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 .PHONY: help run test test-quick smoke doctor install install-test install-gym install-bubblewrap install-lint install-site install-bench install-cluster
 .PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
-.PHONY: site dist bench bench-gpu check-gpu rehearse-gpu clean
+.PHONY: site dist check-recipes bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {line[$$1] = sprintf("  %-20s %s", $$1, $$2); order[++n] = $$1}
 	  END {m = split("run test install doctor site help", first, " "); print "first:"
@@ -119,6 +119,9 @@ dist: $(VENV)-lint/.lint ## build the source distribution and the wheel into dis
 	cd build/wheel
 	venv/bin/rlvr --help >help.txt
 	echo '{"problem": "a", "n": 16, "c": 3}' | venv/bin/rlvr passk --k 8
+
+check-recipes: install ## run the commands of docs/recipes.md in a scratch clone, and compare their numbers with the bounds there; an hour
+	@$(BIN)/python benchmarks/recipes.py
 
 bench: install-bench ## measure the figures of docs/benchmarks.md beside goals and committed ones; fails where a ratio fell; twenty minutes
 	@$(BIN)/python benchmarks/run.py --python $(VENV)-bench/bin/python

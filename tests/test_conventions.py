@@ -47,7 +47,7 @@ def test_every_target_of_tests_runs_in_ci_or_each_night():
     each_night = set(nightly["strategy"]["matrix"]["target"])
     in_ci = set(re.findall(r"^(?:part|begin) ([a-z-]+)$", (ROOT / ".ci/run").read_text(), re.MULTILINE))
     assert nightly["steps"][-1]["run"] == "make ${{ matrix.target }}" and "test-slow" in each_night
-    tests = {target for target in TARGETS if re.match("test|lint|site", target)}
+    tests = {target for target in TARGETS if re.match("test|lint|site|check-recipes", target)}
     assert in_ci | each_night == {*tests - {"test-quick", "test-vllm"}, "install-test"}
 
 

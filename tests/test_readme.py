@@ -44,6 +44,7 @@ LISTED = {
     "--report": "reads finished results; tests/workflow/test_chain.py writes this report of its own",
     "make": "its target must exist; the recipes install environments, train, or run these tests",
     "python benchmarks/tasks.py": "clones and trains; tests/test_benchmarks.py does some of its tasks",
+    "python benchmarks/recipes.py": "clones and trains; tests/test_recipes.py runs its commands without training",
     "python benchmarks/placebos.py": "simulates thousands of cores; tests/test_benchmarks.py runs a few",
     "snakemake --version": "plans nothing",
     "snakemake --sdm": "makes the environments of jobs from the network",
