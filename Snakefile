@@ -12,6 +12,7 @@ min_version("9.0")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/judging.smk"
 include: "workflow/rules/pages.smk"
 
 

@@ -51,6 +51,11 @@ class Recipe:
     def trains(self) -> bool:
         return "training" in self.takes
 
+    @property
+    def reads_runs(self) -> bool:
+        """Whether it needs the runs of the default target."""
+        return self.takes.endswith("after training")
+
     def value(self, said: str, folder: Path) -> float:
         """The figure in what the command printed, or in the file that the cell names. Raises an error without one."""
         first, *rest = re.findall(r"`([^`]+)`", self.figure)
@@ -101,16 +106,13 @@ def cell(file: Path, column: str, *conditions: str) -> float:
 # ---- run ----
 
 
-AFTER_TRAINING = {"power"}  # recipes that read the runs of the default target
-
-
 def run(listed: list[Recipe], scratch: Scratch) -> Iterator[str]:
     """Runs recipes and prints a row for each; yields a line for each that fails or is outside its bounds."""
     for command, group in groupby(listed, key=lambda recipe: recipe.command):
         rows = list(group)
         print(f"{', '.join(recipe.name for recipe in rows)}: {command}", file=sys.stderr, flush=True)
         try:
-            if rows[0].name in AFTER_TRAINING:
+            if rows[0].reads_runs:
                 finished(scratch)
             began = time.perf_counter()
             said = scratch.shell(command)

@@ -17,6 +17,7 @@ native_models      small models for the native engine, rows for its passes, its 
 own_config         a copy of config/, and mistakes in it
 programs           completions and golds of the code verifier
 published_sets     small files in the formats of the published data sets
+readers            a library that reads what we write, in an environment of its own
 runs_by_hand       a specification with a changed setting; whether two runs are equal
 scores_by_hand     scores of policies, and the layout of a table of them
 scripts            a script of benchmarks/ as a module

@@ -23,6 +23,7 @@ SHAPES = {
     "qwen3 untied": ("Qwen3", False, 40, 4, 2, 6, 56, 37, 2),
     "llama": ("Llama", True, 64, 2, 1, 32, 144, 76, 3),
     "llama untied": ("Llama", False, 24, 2, 2, 12, 20, 17, 1),
+    "halves of 10": ("Qwen2", True, 48, 4, 4, 20, 40, 39, 2),  # rotations: eight numbers at once, and a remainder
     "wide": ("Qwen3", True, 80, 8, 2, 16, 100, 150, 1),  # panels of five registers, and a remainder
 }
 LARGE = ("Llama", True, 256, 4, 2, 64, 600, 1050, 1)  # products in parts: more than DEEP and APART in lanes.h

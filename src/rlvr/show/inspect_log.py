@@ -1,7 +1,7 @@
 """Rollouts as a log of inspect_ai, which `inspect view` opens: a `.eval` file, a zip with a file of JSON per sample.
 
 It is written without inspect_ai, whose packages are other versions of those of envs/main.txt.
-tests/commands/test_show.py reads it with the library where that is installed.
+tests/commands/test_show.py reads it with the library, each night.
 """
 
 import json

@@ -232,12 +232,6 @@ struct Engine {
       }
     rotate(M, qkv, positions, 1.f);
   }
-  template <class T, class Of>
-  static void rotate_at(T& x, T& y, float factor, Of cosine, Of sine) {
-    const Of low = x * factor, high = y * factor;
-    x = low * cosine - high * sine;
-    y = high * cosine + low * sine;
-  }
   // Rotary embedding, or with sign -1 its inverse; queries are also scaled for the scores.
   void rotate(int M, float* qkv, const int* positions, float sign) {
     const int half = shape.head_dim / 2;
@@ -247,8 +241,14 @@ struct Engine {
       for (int h = 0; h < H + K; h++) {
         float *x = qkv + m * Q + h * E, factor = h < H ? of_scores : 1.f;
         int i = 0;
-        for (; i + 8 <= half; i += 8) rotate_at(eight(x + i), eight(x + i + half), factor, eight(c + i), eight(s + i) * sign);
-        for (; i < half; i++) rotate_at(x[i], x[i + half], factor, c[i], s[i] * sign);
+        for (; i + 8 <= half; i += 8) {
+          const Eight low = eight(x + i) * factor, high = eight(x + i + half) * factor, cs = eight(c + i), sn = eight(s + i) * sign;
+          put(x + i, low * cs - high * sn), put(x + i + half, high * cs + low * sn);
+        }
+        for (; i < half; i++) {
+          const float low = x[i] * factor, high = x[i + half] * factor, sn = s[i] * sign;
+          x[i] = low * c[i] - high * sn, x[i + half] = high * c[i] + low * sn;
+        }
       }
     }
   }

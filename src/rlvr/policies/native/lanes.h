@@ -38,9 +38,10 @@ inline void write(float* p, Register x) { *(Anywhere*)p = (Anywhere)x; }
 inline Register every(float x) { return x - Register{}; }  // x + 0 would lose the sign of -0, and cost an addition
 
 // Eight floats at any address, for heads whose halves are no 16 lanes.
-typedef float Eight __attribute__((vector_size(32), aligned(4), may_alias));
-inline Eight& eight(float* p) { return *(Eight*)p; }
-inline Eight eight(const float* p) { return *(const Eight*)p; }
+typedef float Eight __attribute__((vector_size(32)));
+typedef float EightAnywhere __attribute__((vector_size(32), aligned(4), may_alias));
+inline Eight eight(const float* p) { return (Eight) * (const EightAnywhere*)p; }
+inline void put(float* p, Eight x) { *(EightAnywhere*)p = (EightAnywhere)x; }
 inline void soon(const float* p) { __builtin_prefetch(p); }  // any address will do: a wrong one is not read
 
 struct V {
