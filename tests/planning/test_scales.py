@@ -385,3 +385,16 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
     assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.3 * own])
     core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
     assert core < matched and len(plan.runs.keys() & core) == 15 and len(matched - core) == 2 * 3
+
+
+def test_a_paper_has_its_own_number_of_seeds_at_a_scale_until_a_scale_like_it_says_another(tmp_path):
+    copied(tmp_path)
+    edit(tmp_path / "config/papers/lens/scales.yaml", lambda text: {**text, "laptop": {**text["laptop"], "seeds": 3}})
+    edit(tmp_path / "config/scale/laptop.yaml", lambda text: {**text, "seeds": 7})
+
+    def seeds(scale):
+        plan = make_plan(tmp_path, scale, ["lens", "pacs"])
+        return [len(runs_of(plan, name)["grpo"]) for name in ("lens", "pacs")]
+
+    assert seeds("laptop") == [3, 7]
+    assert seeds("short") == [5, 5], "its own file is nearer than what LENS has at the scale that it is like"
