@@ -33,7 +33,7 @@ def test_a_table_at_equal_pass_1_has_the_baseline_at_each_of_its_rates(laptop):
     grid = [baseline.learning_rate * times for times in (0.35, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)]
     assert [rate for rate, _ in baseline.rates] == pytest.approx(grid, rel=1e-3)
     assert dict(baseline.rates)[baseline.learning_rate] == baseline.policies, "times 1 is the arm itself"
-    assert len(baseline.candidates()) == 7 * 8
+    assert len(baseline.candidates()) == 7 * 12
     assert not any(cell.rates for cell in layout_of(laptop, "agrae", "core").cells)
     (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
@@ -66,7 +66,7 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
     assert (laptop.items, full.items) == ("core", "all")
     more = set(full.runs) - set(laptop.runs)
-    assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
+    assert {full.runs[run].seed for run in more} == set(range(13, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
         "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts", "core_path", "core_path_hard"},
         "lens": {"regime", "readings", "core_dose"},
@@ -118,7 +118,7 @@ def test_what_make_run_builds_has_the_first_four_seeds(laptop):
     first = [laptop.papers["ace"].item(name) for paper, name in first_items(laptop) if paper == "ace"]
     trained = [cell for item in first for cell in item.cells if cell.row.arm != "base"]
     assert {tuple(seed for _, seed in cell.policies) for cell in trained} == {(1, 2, 3, 4)}
-    assert {len(cell.policies) for cell in laptop.papers["ace"].tables["core"].cells} == {8}
+    assert {len(cell.policies) for cell in laptop.papers["ace"].tables["core"].cells} == {12}
     laid = layout_of_claims(laptop, "ace", [name for paper, name in first_items(laptop) if paper == "ace"])
     (of_sum,) = [claim for claim in laid if claim.claim == "larger_k_gain_sum" and claim.effort != EQUAL]
     parts = [part for part in (*of_sum.contrasts, *of_sum.placebos) if part.terms]
@@ -143,7 +143,7 @@ def test_a_scale_may_have_one_family_at_equal_pass_1():
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
     table, plain = (full.papers["ace"].tables[name] for name in ("table1_matched", "table1"))
     assert {cell.model for cell in table.cells} == {"qwen2.5-math-7b"} and len({c.model for c in plain.cells}) == 3
-    assert {len(cell.policies) for cell in (*plain.cells, *table.cells)} == {8}
+    assert {len(cell.policies) for cell in (*plain.cells, *table.cells)} == {12}
     families = {name: table.content.models for name, table in full.papers["lens"].tables.items() if "matched" in name}
     assert families["table1_matched"] == ["qwen2.5-3b"] and families["table2_matched"] == ["llama-3.1-8b-instruct"]
     for claim in layout_of_claims(full, "agrae"):
@@ -151,7 +151,7 @@ def test_a_scale_may_have_one_family_at_equal_pass_1():
             run = [part for part in claim.contrasts if part.terms]
             assert bool(run) == (not claim.claim.startswith("llama_")), "another family is planned, and not run"
             for part in run:
-                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {8}, "paired by seed"
+                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {12}, "paired by seed"
 
 
 def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
@@ -233,7 +233,7 @@ def test_where_runs_are_counted_there_are_as_many_as_the_scale_or_the_paper_says
         for cell in (*made.item("collapse").cells, *made.item("figure9").cells):
             assert [seed for _, seed in cell.policies] == [*range(1, seeds + 1)]
         (compared,) = {len(cell.policies) for cell in made.tables["core"].cells[1:]}
-        assert compared == {"smoke": 2, "paper": 3}.get(scale, 8)
+        assert compared == {"smoke": 2, "paper": 3}.get(scale, 12)
 
 
 def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
@@ -251,8 +251,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 192, "lens": 136, "agrae": 184}
-    assert len(set().union(*runs.values())) == 192 + 136 + 184
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 288, "lens": 204, "agrae": 276}
+    assert len(set().union(*runs.values())) == 288 + 204 + 276
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}
@@ -262,7 +262,7 @@ def test_each_seed_has_its_own_base_policy_where_the_scale_says_so(laptop):
     """One SFT for all, and what each seed continues of it; the runs of a seed start from its base, in every arm."""
     cells = laptop.papers["ace"].tables["core"].cells
     bases = {seed: policy for policy, seed in cells[0].policies}
-    assert [*bases] == [*range(1, 9)] and len(set(bases.values())) == 8
+    assert [*bases] == [*range(1, 13)] and len(set(bases.values())) == 12
     for cell in cells[1:]:
         assert {seed: laptop.base_of(run) for run, seed in cell.policies} == bases
     (first,) = laptop.before(bases[1])
@@ -388,13 +388,13 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
 
 
 def test_a_paper_has_its_own_number_of_seeds_at_a_scale_until_a_scale_like_it_says_another(tmp_path):
-    copied(tmp_path)
-    edit(tmp_path / "config/papers/lens/scales.yaml", lambda text: {**text, "laptop": {**text["laptop"], "seeds": 3}})
-    edit(tmp_path / "config/scale/laptop.yaml", lambda text: {**text, "seeds": 7})
+    root = copied(tmp_path)
+    edit(root, "papers/lens/scales.yaml", "seeds: 12", "seeds: 3")
+    edit(root, "scale/laptop.yaml", "seeds: 8", "seeds: 7")
 
     def seeds(scale):
-        plan = make_plan(tmp_path, scale, ["lens", "pacs"])
-        return [len(runs_of(plan, name)["grpo"]) for name in ("lens", "pacs")]
+        plan = make_plan(root, scale, ["lens", "pacs"])
+        return [len({plan.runs[name].seed for name in runs_of(plan, paper)}) for paper in ("lens", "pacs")]
 
     assert seeds("laptop") == [3, 7]
-    assert seeds("short") == [5, 5], "its own file is nearer than what LENS has at the scale that it is like"
+    assert seeds("short") == [5, 5], "a scale of its own is nearer than what LENS has at the scale that it is like"
