@@ -160,7 +160,7 @@ def test_each_paper_has_criteria_and_a_scale_has_their_runs(paper):
 
 def test_a_swept_arm_has_criteria_with_the_label_of_its_rows():
     specs = mechanisms.layout(plan_of("lens"), "lens")
-    assert {(one.label, len(one.runs)) for one in specs if one.arm == "lens-alpha-16.0"} == {("LENS, α = 16", 8)}
+    assert {(one.label, len(one.runs)) for one in specs if one.arm == "lens-alpha-16.0"} == {("LENS, α = 16", 12)}
 
 
 @pytest.mark.parametrize(

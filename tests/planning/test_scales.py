@@ -69,10 +69,9 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     assert {full.runs[run].seed for run in more} == set(range(13, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
         "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts", "core_path", "core_path_hard"},
-        "lens": {"regime", "readings", "core_dose"},
+        "lens": {"regime", "readings", "core_dose", "comparisons"},
         "agrae": {"regime"},
     }
-    by_name = {paper: {*items, "comparisons"} for paper, items in by_name.items()}
     for paper in full.papers:
         asked, every = set(asked_for(full, paper)), set(full.papers[paper].all_items())
         core = set(asked_for(laptop, paper))

@@ -93,7 +93,7 @@ def draw(found: pd.DataFrame, path: Path, *, dark: bool) -> None:
             _line(axes, y, of, dark)
         axes.axvline(0, color=plt.rcParams["axes.edgecolor"], linewidth=1)
         axes.set_yticks(range(len(lines)), [_label(of.iloc[0]) for of in lines], linespacing=1.0)
-        axes.set(ylim=(len(lines) - 0.5, -0.6), xlabel="percent points of pass@k, with 95 % intervals")
+        axes.set(ylim=(len(lines) - 0.5, -0.6), xlabel="points of pass@k, with 95 % intervals")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x", linewidth=0.5, alpha=0.5)
         axes.spines[["top", "right", "left"]].set_visible(False)
