@@ -2,6 +2,8 @@
 
 import re
 import signal
+import subprocess
+from pathlib import Path
 
 import psutil
 import pytest
@@ -117,3 +119,20 @@ def test_the_error_message_names_both_logs(checkout, submitted, slurm):
     (slurms,) = set(re.findall(rf"[^\s']*/logs/slurm/[^\s']*/{job['JobID']}\.log", text))
     assert "not valid JSON" in (checkout.folder / stage).read_text()
     assert "Error in rule rl" in (checkout.folder / slurms).read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"partition": "cpu"', '"partition": "no-cpu"', "the partition 'no-cpu', which 1 rl job"),
+        ('"runtime": 30, "longest": 90', '"runtime": 99999, "longest": 99999', "99999 minutes in the partition 'cpu'"),
+    ],
+)
+def test_what_the_partitions_would_refuse_ends_before_any_job(checkout, slurm, site, tmp_path, old, new, says):
+    own = tmp_path / "cluster.yaml"
+    own.write_text(Path(site).read_text().replace(old, new))
+    command = checkout.command(PROFILE, "--", checkout.manifest(4), config=(f"cluster={own}",))
+    before = len(slurm.jobs())
+    done = subprocess.run(command, cwd=checkout.folder, env=slurm.environment, capture_output=True, text=True)
+    assert done.returncode == 1 and f"missing: {says}" in done.stdout + done.stderr, done.stderr
+    assert "no job was started" in done.stderr and len(slurm.jobs()) == before

@@ -92,7 +92,7 @@ class SomeJob:
     """A job of Snakemake, as far as failures ask for it, or a group of some."""
 
     def __init__(self, folder: Path, name: str, *jobs, began: bool = False, done: bool = False):
-        self.jobs, self.rule = jobs, SimpleNamespace(name=name)
+        self.jobs, self.rule, self.attempt = jobs, SimpleNamespace(name=name, restart_times=10), 1
         self.log, self.output = [folder / f"{name}.log"], [folder / f"{name}.out"]
         for there, path in ((began, self.log[0]), (done, self.output[0])):
             path.write_text("ValueError: x\n") if there else None
@@ -146,6 +146,26 @@ def test_a_refused_job_or_group_closes_with_the_words_of_sbatch(tmp_path):
     assert line.startswith("3 jobs (1 data, 1 grade, 1 score) failed: SLURM sbatch failed. ")
     assert "invalid partition specified: main sbatch: error: Batch" in line and "--parsable" not in line
     assert line.endswith(": edit config/cluster.yaml, which says what jobs ask for")
+    assert [one.rule.restart_times for one in (single, *group.jobs)] == [0, 0, 0], "the next try is refused too"
+
+
+@pytest.mark.parametrize(
+    ("message", "attempt", "retries"),
+    [
+        ("sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds)", 1, 0),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", 1, 0),
+        ("the same, of a retry that asks for more: Requested time limit is invalid", 2, 10),
+        ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", 1, 10),
+        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", 1, 10),
+        ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)", 1, 10),
+    ],
+)
+def test_a_job_that_is_refused_for_what_it_asks_for_is_not_tried_again(tmp_path, message, attempt, retries):
+    executor, job = type("Executor", (), {"print_job_error": lambda *_, **__: None}), SomeJob(tmp_path, "rl")
+    job.attempt = attempt
+    note(executor, SimpleNamespace(error=print))
+    executor().print_job_error(SimpleNamespace(job=job, external_jobid=None), message)
+    assert job.rule.restart_times == retries
 
 
 def test_a_job_that_the_scheduler_ended_closes_with_its_state(tmp_path):

@@ -36,6 +36,7 @@ from rlvr.workflow import (
     notices,
     disk_space,
     optional_inputs,
+    partitions,
     quick,
     scheduler_reasons,
     spec_files,

@@ -23,9 +23,19 @@ def lacking():
     disk = disk_space.missing(jobs, PLAN, SITE, at_once)
     here = COMMAND_LINE.here if workflow.dryrun else workflow.local_exec  # a dry run has an executor of its own
     # What the nodes of a cluster have, `check_nodes` says.
-    found = needs.missing(jobs, PLAN, SITE) if here else needs.MissingNeed([], [])
+    found = needs.missing(jobs, PLAN, SITE) if here else needs.MissingNeed(refused_by_partitions(), [])
     lines = [*found.refusals, *([disk] if disk else [])]
     return ([], [*lines, *found.warnings]) if SETTING["needs"] == "warn" else (lines, found.warnings)
+
+
+def refused_by_partitions():
+    """Lines on jobs of this command that the cluster's partitions would refuse."""
+    asked = [
+        partitions.Asked(job.rule.name, job.resources.get("slurm_partition"), job.resources.get("runtime") or 0)
+        for job in workflow.dag.needrun_jobs()
+        if not job.is_local
+    ]
+    return partitions.refused(asked, registries.SCHEDULERS.load(CLUSTER.scheduler).limits())
 
 
 def before_any_job():

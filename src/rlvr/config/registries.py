@@ -201,11 +201,13 @@ class LoggerKind:
 @dataclass(frozen=True)
 class SchedulerKind:
     """A cluster's scheduler. `resources(request, nodes, gpus_per_node)`: a job's, by the names of Snakemake's plug-in;
-    `job()`: the id of the job that this process belongs to; `job_end()`: its end in seconds since 1970, if known."""
+    `job()`: the id of the job that this process belongs to; `job_end()`: its end in seconds since 1970, if known;
+    `limits()`: the most minutes of a job in each partition, as far as known."""
 
     resources: Callable[[dict[str, Any], int, int], dict[str, Any]]
     job: Callable[[], str | None]
     job_end: Callable[[], float | None]
+    limits: Callable[[], dict[str, float]] = dict
 
 
 ARCHITECTURES = Registry[ArchitectureKind]("policies/architectures", "ARCHITECTURE")

@@ -1,6 +1,8 @@
 """Slurm, by snakemake-executor-plugin-slurm."""
 
+import math
 import os
+import re
 import shutil
 import subprocess
 from datetime import datetime
@@ -45,4 +47,22 @@ def job_end() -> float | None:
         return None
 
 
-SCHEDULER = SchedulerKind(resources, job, job_end)
+def limits() -> dict[str, float]:
+    """The time limit of each partition in minutes, infinite where it has none; empty where `sinfo` does not answer."""
+    command = ["sinfo", "--all", "--noheader", "--format", "%R %l"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {words[0]: minutes(words[1]) for words in lines if len(words) == 2} if done.returncode == 0 else {}
+
+
+def minutes(limit: str) -> float:
+    """Slurm's [days-][hours:]minutes:seconds in minutes; other words, such as `infinite`, are no limit."""
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit)
+    days, hours, whole, seconds = (int(part or 0) for part in found.groups()) if found else (0, 0, 0, 0)
+    return days * 1440 + hours * 60 + whole + seconds / 60 if found else math.inf
+
+
+SCHEDULER = SchedulerKind(resources, job, job_end, limits)
