@@ -26,7 +26,7 @@ _NO_VALUE = ("", "-", "–", "—", "n/a", "na", "nan", "none")
 
 @dataclass(frozen=True)
 class Shift:
-    """A printed pass@k: its row's names, k, and the digits of its value and of what stands behind its ±."""
+    """A printed pass@k: its row's names, k, and the digits of its value and of the number after its ±."""
 
     line: int
     row: tuple[str, ...]

@@ -24,7 +24,7 @@ KEPT = (".json", ".safetensors", ".txt", ".model", ".jinja")  # files of a model
 BOX = "\nPlease reason step by step, and put your final answer within \\boxed{}."  # as in config/prompts.yaml
 BOXED = ("math", "math_verify", "choice")  # verifiers that read the box
 OF_TRAINING = ("sft", "rl", "reward", "estimator", "loss", "critic", "probe", "selection", "collapse")
-UNUSED = {"train": ("sft",), "evaluate": OF_TRAINING}  # sections of settings of which a command does nothing
+UNUSED = {"train": ("sft",), "evaluate": OF_TRAINING}  # sections of settings that a command does not read
 
 Models = Annotated[
     list[str], typer.Option("--model", help="A folder that transformers loads, or owner/name[@revision] of the hub.")

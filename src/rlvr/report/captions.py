@@ -1,4 +1,4 @@
-"""What stands below a figure, and what it says to readers who do not see it."""
+"""The text below a figure, and what it says to readers who do not see it."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ def in_words(title: str, frames: Sequence[pd.DataFrame]) -> str:
 
 
 def _ends(frame: pd.DataFrame) -> list[str]:
-    """The values at the last step or the largest k, a sentence per model, benchmark and measure; of curves alone."""
+    """The values at the last step or the largest k, a sentence per model, benchmark and measure; only of curves."""
     along = next((name for name in ("step", "k") if name in frame), "")
     keys = [name for name in ("stand_in", "benchmark", "measure", "score") if name in frame]
     if not along or "value" not in frame or frame["label"].nunique() > MOST:

@@ -35,7 +35,7 @@ def evaluated(results: Path) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> pd.DataFrame:
-    """With what the paper's own numbers say on each row, not on a claim's first alone."""
+    """With what the paper's own numbers say on each row, not only on a claim's first."""
     first = frame.groupby(["scale", "paper", "claim"], sort=False)
     names = ("published", "published_cells", "published_exceptions")
     return frame.assign(**{name: first[name].transform(lambda values: values.iloc[0]) for name in names})

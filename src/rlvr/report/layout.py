@@ -16,7 +16,7 @@ def items_of_page(plan: Plan, page: str) -> list[tuple[str, str]]:
 
 
 def names(plan: Plan) -> list[str]:
-    """Every page: the overview, one per paper, one per item that is made by name alone."""
+    """Every page: the overview, one per paper, one per item that is made only by name."""
     return ["index", *plan.papers, *by_name(plan)]
 
 
@@ -50,7 +50,7 @@ def of_page(plan: Plan, page: str) -> dict[str, Any]:
 
 
 def _leagues(plan: Plan) -> dict[str, str]:
-    """The title of each page of an item that is made by name alone."""
+    """The title of each page of an item that is made only by name."""
     return {name: plan.papers[pairs[0][0]].item(name).content.title for name, pairs in by_name(plan).items()}
 
 

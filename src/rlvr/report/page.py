@@ -111,7 +111,7 @@ class Page:
         return [line for file in files if file.is_file() for line in controls.missed(pd.read_csv(file))]
 
     def _leagues(self) -> dict[str, str]:
-        """The overview's links to pages of items that are made by name alone, where there are any."""
+        """The overview's links to pages of items that are made only by name, where there are any."""
         pages = {Path(self.paths.page(name)): title for name, title in self.layout["leagues"].items()}
         return {path.name: title for path, title in pages.items() if path.is_file()}
 

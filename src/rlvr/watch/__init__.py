@@ -1,1 +1,1 @@
-"""What runs at this moment: the jobs of a Snakemake, and RL runs; read from disk alone, so any node's work shows."""
+"""What runs at this moment: the jobs of a Snakemake, and RL runs; read only from disk, so any node's work shows."""
