@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 from support.claims_by_hand import SCORES, noisy, plain
 
-from rlvr.claims import found_controls, mechanisms
+from rlvr.claims import found_controls, mechanism_table, mechanisms
 from rlvr.claims.controls import COLUMNS, CONTROL, ControlSpec, judged, layout, missed
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
@@ -57,6 +57,26 @@ def test_a_control_that_is_not_found_fails_with_its_estimate_and_interval(tmp_pa
     assert "control not found: P, known: left − right @1 is -50.00 [-50.00, -50.00]" in said and not out.exists()
     found_controls.main(files, "warn", out)
     assert "control not found" in capsys.readouterr().out and len(pd.read_csv(out)) == 2
+
+
+def test_a_control_that_cannot_be_compared_is_missed_too(tmp_path, capsys):
+    blind = {key: frame.assign(chance=0.9) for key, frame in SCORES.items()}
+    (row,) = rows(("high", "low"), "above", blind)
+    assert row["met"] == "not comparable" and "measured" not in row
+    frame = pd.DataFrame([row], columns=[*COLUMNS])
+    (line,) = missed(frame)
+    assert line == "P, known: left − right @1 is not comparable (x, paper's setting), expected: above 0"
+    text = mechanism_table.markdown(frame)
+    assert "Met: 0 of 1 control rows. 1 are not comparable." in text and "without runs" not in text
+
+
+def test_placebos_are_compared_where_most_seeds_are_and_at_a_k_that_is_judged():
+    plan = make_plan(ROOT, "laptop", ["ace", "fade"])
+    placebos = {paper: [one for one in layout(plan, paper) if one.kind == "placebo"] for paper in plan.papers}
+    seeds = {part.seeds for one in placebos["ace"] for part in one.claim.contrasts}
+    assert seeds == {12}, "`start` has four"
+    k = {term.k for one in placebos["fade"] for part in one.claim.contrasts for term in part.terms}
+    assert k == {50}, "at 100 blind guesses have a quarter"
 
 
 def test_controls_that_are_found_fail_nothing(tmp_path, capsys):

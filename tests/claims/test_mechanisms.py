@@ -137,6 +137,9 @@ def noisy_scores():
         ("pacs", "entropy", "mechanism", ("pacs",)),
         ("pacs", "diversity", "method", ("pacs",)),
         ("agrae", "negative_over_grpo", "method", ()),
+        ("agrae", "entropy_falls", "base", ()),  # a measure of training, of the baseline: its figure names none
+        ("fade", "exponential_law_overestimates", "base", ()),
+        ("pacs", "entropy_collapse_ppo", "mechanism", ()),
     ],
 )
 def test_what_a_claim_is_about_follows_from_its_arms(paper, name, about, acting):

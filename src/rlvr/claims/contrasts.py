@@ -137,13 +137,15 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
     planned, kind = plan.papers[paper], _kind(item)
     settings = next(iter(planned.settings.values()))  # a paper with claims has models
     reference, published = _published(planned, claim, item) if effort == PAPER else (None, [])
+    every = contrasts(claim, item)
+    about = mechanisms.about(planned, claim, item, every)
     return ClaimSpec(
         paper=paper,
         short=planned.paper.short,
         claim=claim.name,
         **claim.model_dump(include=set(OF_CLAIM)),
-        about=mechanisms.about(claim, item, contrasts(claim, item)),
-        acting=mechanisms.must_act(planned, contrasts(claim, item)),
+        about=about,
+        acting=mechanisms.must_act(planned, every, about),
         margin=_margin(planned, claim, kind),
         effort=effort,
         reference=reference,

@@ -13,11 +13,11 @@ import typer
 
 from rlvr import stage_options
 from rlvr.claims.contrasts import needs, specified
-from rlvr.claims.mechanisms import COLUMNS, NO, NOT_RUN, YES
+from rlvr.claims.mechanisms import COLUMNS, NO, NOT_COMPARABLE, NOT_RUN, YES
 from rlvr.claims.placebos import tables_of
 from rlvr.config.layouts import Spec
 from rlvr.config.paths import Paths
-from rlvr.config.plan import Plan
+from rlvr.config.plan import Item, Plan
 from rlvr.config.schema.items import Claim
 from rlvr.config.schema.paper import Paper
 from rlvr.files import publish, read_json
@@ -75,7 +75,7 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ControlS
     pairs = ((method, placebo) for method, placebos in planned.paper.placebos.items() for placebo in placebos)
     for method, placebo in pairs:
         for item in tables_of(planned, method, placebo):
-            k = max(item.content.k)  # type: ignore[attr-defined]
+            k = _largest_k(planned.paper, item)
             says = f"{planned.paper.arms[method].label or method} is above its placebo"
             claim = _claim(f"{method}_above_{placebo}", says, item.name, method, [placebo], [k])
             for effort, spec in specified(plan, paper, claim, of).items():
@@ -85,6 +85,13 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ControlS
                 seen.add(contrasts)
                 found.append(ControlSpec(kind=PLACEBO, name=claim.name, arm=method, expected="above", claim=spec))
     return found
+
+
+def _largest_k(paper: Paper, item: Item) -> int:
+    """The largest k of a table that the paper's controls are judged at, else its largest: at some k blind guesses
+    score too much."""
+    every: list[int] = item.content.k  # type: ignore[attr-defined]
+    return max({control.k for control in paper.controls if control.k in every and control.k > 1} or every)
 
 
 def judged(spec: ControlSpec, inputs: Evidence, scale: str) -> list[dict[str, Any]]:
@@ -107,7 +114,7 @@ def judged(spec: ControlSpec, inputs: Evidence, scale: str) -> list[dict[str, An
             "place": f"{one['data']}, {spec.claim.effort}",
             "bound": BOUNDS[spec.expected],
             "seeds": one.get("seeds", 0),
-            "met": NOT_RUN,
+            "met": NOT_COMPARABLE if one["verdict"] == NOT_COMPARABLE else NOT_RUN,
         }
         if "estimate" in one:
             ends = ("low_of_all", "high_of_all") if spec.expected == "undecided" else ("low", "high")
@@ -122,13 +129,16 @@ def _met(spec: ControlSpec, low: float, high: float) -> bool:
 
 
 def missed(frame: pd.DataFrame) -> list[str]:
-    """The controls that were not found, each with its estimate and interval."""
-    rows = frame[(frame["kind"] == CONTROL) & (frame["met"] == NO)]
+    """The controls that were run and not found, each with its estimate and interval."""
+    rows = frame[(frame["kind"] == CONTROL) & frame["met"].isin([NO, NOT_COMPARABLE])]
     return [
-        f"{row['short']}, {row['criterion']}: {row['label']} is {row['measured']:.2f} [{row['low']:.2f}, "
-        f"{row['high']:.2f}] ({row['place']}), expected: {row['bound']}"
+        f"{row['short']}, {row['criterion']}: {row['label']} is {_said(row)} ({row['place']}), expected: {row['bound']}"
         for _, row in rows.iterrows()
     ]
+
+
+def _said(row: pd.Series) -> str:
+    return NOT_COMPARABLE if row["met"] != NO else f"{row['measured']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
 
 
 def main(

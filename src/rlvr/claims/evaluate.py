@@ -297,7 +297,7 @@ def judged(
         table = Reference(pd.read_csv(references / claim.reference)) if claim.reference else None
         rows = evaluate(claim, inputs, table)
         unmet: list[str] = []
-        if criteria is not None and claim.of_scores_of_a_method:
+        if criteria is not None and claim.tests_a_method:
             unmet = mechanisms.unmet(criteria, claim.acting)
         summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
         summaries.append({**summary, **published(claim, table), **_distinct(claim, [] if unmet else rows, known)})

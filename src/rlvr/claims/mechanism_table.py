@@ -7,13 +7,13 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims.mechanisms import COLUMNS, CRITERION, NOT_RUN, YES
+from rlvr.claims.mechanisms import COLUMNS, CRITERION, NOT_COMPARABLE, NOT_RUN, YES
 from rlvr.files import publish
 
 NOTE = (
     "A criterion is a number per run, from its metrics and not from its scores. It is met where the mean over training "
     "seeds keeps the bound; the interval is Student's t over seeds. Where a criterion of an arm is not met, claims "
-    'about the scores of that arm have the verdict "not exercised" (docs/claims.md).'
+    'that compare that arm with another have the verdict "not exercised" (docs/claims.md).'
 )
 OF_SCORES = (
     "Placebos and controls are differences of pass@k in percent points, with 95 % intervals over seeds × problems: of "
@@ -52,11 +52,12 @@ def said(frame: pd.DataFrame) -> list[str]:
 def table(rows: pd.DataFrame) -> list[str]:
     """How many of each kind are met, and a row per criterion and arm that has runs."""
     judged = rows[rows["met"] != NOT_RUN]
-    others = len(rows) - len(judged)
+    others, unlike = len(rows) - len(judged), (rows["met"] == NOT_COMPARABLE).sum()
     met = [f"{(of['met'] == YES).sum()} of {len(of)} {kind} rows" for kind, of in judged.groupby("kind", sort=False)]
     shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
     not_run = f" Of arms without runs at this scale: {others} more." if others else ""
-    return [f"Met: {', '.join(met) or 'none'}.{not_run}", "", shown]
+    not_alike = f" {unlike} are {NOT_COMPARABLE}." if unlike else ""
+    return [f"Met: {', '.join(met) or 'none'}.{not_alike}{not_run}", "", shown]
 
 
 def _shown(row: pd.Series) -> dict[str, Any]:

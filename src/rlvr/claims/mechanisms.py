@@ -28,7 +28,7 @@ from rlvr.items.contrast import Contrast, Rows
 from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.run_rows import value_of
 
-YES, NO, NOT_RUN = "yes", "no", "not run"
+YES, NO, NOT_RUN, NOT_COMPARABLE = "yes", "no", "not run", "not comparable"
 CRITERION = "criterion"  # the kind of a row
 PART = 1 / 20  # of the steps, at the start and at the end
 COLUMNS = ("scale", "paper", "short", "kind", "criterion", "arm", "label", "model", "stand_in", "says", "place")
@@ -125,22 +125,26 @@ def needs(specs: Sequence[CriterionSpec]) -> list[str]:
 # ---- what a claim is about ----------------------------------------------------------------------
 
 
-def about(claim: Claim, item: Item, contrasts: Sequence[Contrast]) -> str:
-    """What a claim is about, where it does not say: a mechanism (a measure of training that is no pass rate), the
-    baseline and its base policy, or a method, by its scores."""
+def about(planned: PaperPlan, claim: Claim, item: Item, contrasts: Sequence[Contrast]) -> str:
+    """What a claim is about, where it does not say: only the baseline and its base policy, a mechanism (a measure of
+    training that is no pass rate), or a method, by its scores. A figure that names no baseline has that of the first
+    table."""
     if claim.about is not None:
         return claim.about
+    named = (getattr(one.content, "compare_with", None) for one in (item, *planned.tables.values()))
+    if {term.arm for contrast in contrasts for term in contrast.terms} <= {"base", next(filter(None, named), None)}:
+        return "base"
     of_training = all(contrast.benchmark is None for contrast in contrasts) and claim.measure is not None
-    if of_training and str(claim.measure).rpartition(".")[2] not in PASS_RATES:
-        return "mechanism"
-    baseline = {"base", getattr(item.content, "compare_with", None)}
-    return "base" if {term.arm for contrast in contrasts for term in contrast.terms} <= baseline else "method"
+    return "mechanism" if of_training and str(claim.measure).rpartition(".")[2] not in PASS_RATES else "method"
 
 
-def must_act(planned: PaperPlan, contrasts: Sequence[Contrast]) -> tuple[str, ...]:
-    """The arms with criteria that contrasts compare; a swept arm without own ones has those of the arm it varies."""
+def must_act(planned: PaperPlan, contrasts: Sequence[Contrast], about: str) -> tuple[str, ...]:
+    """The arms with criteria in contrasts; a swept arm without own ones has those of the arm it varies. None where a
+    claim `about` a mechanism is of one arm: it may say what the criterion asks."""
     named = {arm for one in planned.paper.mechanism for arm in one.arms}
     arms = dict.fromkeys(term.arm for contrast in contrasts for term in contrast.terms)
+    if about == "mechanism" and len(arms) == 1:
+        return ()
     own = dict.fromkeys(arm if arm in named else planned.methods.get(arm, arm) for arm in arms)
     return tuple(arm for arm in own if arm in named)
 

@@ -41,9 +41,14 @@ def _scored(item: Item) -> bool:
 
 
 def tables_of(planned: PaperPlan, method: str, placebo: str) -> list[Item]:
-    """The tables of pass@k that have a method and its placebo as rows."""
+    """The tables of pass@k that have a method and its placebo as rows; those first that have most seeds."""
+
+    def seeds(item: Item) -> int:
+        return max(len(cell.policies) for cell in item.cells)
+
     own = (item for item in planned.tables.values() if item.companion_of is None)
-    return [item for item in own if {method, placebo} <= {cell.row.arm for cell in item.cells} and _scored(item)]
+    both = [item for item in own if {method, placebo} <= {cell.row.arm for cell in item.cells} and _scored(item)]
+    return sorted(both, key=seeds, reverse=True)
 
 
 def _beside(planned: PaperPlan, claim: Claim, placebo: str) -> Item | None:

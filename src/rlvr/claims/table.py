@@ -59,12 +59,12 @@ NOTES = [
 ]
 NOTE_ON_CRITERIA = (
     f"{NOT_EXERCISED.capitalize()}: the runs of an arm do not meet a criterion of what its paper proposes, such as how "
-    "far confidence has moved (mechanisms.md). A claim about its scores then tests nothing of it, whatever they "
-    "are. The estimate is what was found."
+    "far confidence has moved (mechanisms.md). A claim that compares it with another arm then tests nothing of it. "
+    "The estimate is what was found."
 )
 CHOSEN = (
     "Where stand-ins are trained, claims about the baseline and its base policy do not count as found: settings were "
-    "chosen so that the baseline gains pass@1 and loses pass@k at large k (docs/log.md)."
+    "chosen so that the baseline gains pass@1, loses pass@k at large k and loses half of its entropy (docs/log.md)."
 )
 LEVEL = 0.05  # of false discoveries
 DISTINCT = ("distinct", "distinct_decided")  # contrasts that no earlier claim of the kind has, and those that differ

@@ -50,7 +50,7 @@ IN_WORDS = {  # what a verdict means, for a legend
     IDENTICAL: "the methods' results are equal to the last bit",
     AT_BOUND: "all scores are near 0 or 100, or the claimed size is out of reach",
     OTHER_RATES: "the stand-ins train at different learning rates",
-    NOT_EXERCISED: "the runs do not do what the paper proposes, so their scores test nothing of it",
+    NOT_EXERCISED: "the runs do not do what the paper proposes, so a comparison with others tests nothing of it",
     NOT_COMPARABLE: "blind guesses score too much at this k, or no learning rate has the baseline's pass@1",
     NOT_RUN: "the claim needs runs that were not made",
 }

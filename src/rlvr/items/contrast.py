@@ -168,9 +168,9 @@ class ClaimSpec(Spec):
         return self.bound if self.size is None else self.size
 
     @property
-    def of_scores_of_a_method(self) -> bool:
+    def tests_a_method(self) -> bool:
         """Whether it is not judged where the runs of an arm do not exercise what the paper proposes."""
-        return self.about == "method" and self.of in ("paper", "margin")
+        return self.about != "base" and self.of in ("paper", "margin")
 
     @property
     def near(self) -> bool:
