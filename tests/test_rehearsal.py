@@ -15,6 +15,7 @@ import time
 import pytest
 from conftest import ROOT
 
+from rlvr.config.registries import ENGINES
 from rlvr.config.schema.settings import Execution
 from rlvr.config.schema.specs import EvaluationSpec, PolicySpec, RunSpec
 
@@ -201,3 +202,19 @@ def test_a_change_of_no_key_is_refused(load):
     assert specs == {"run": {"rl": {"steps": 4}}}
     with pytest.raises(KeyError, match="no 'stepps'; there are steps"):
         load("kit").change(specs, "run.rl.stepps", 4)
+
+
+def test_sampling_in_the_rehearsal_warms_up_and_says_how_long_its_engine_started(monkeypatch, load):
+    """The stage takes its engine from the registry, so that is where the rehearsal's own has to be."""
+    module = load("modules/rehearsal_sampling")
+    monkeypatch.setattr(module.engine, "ENGINE", module.engine.ENGINE)
+    monkeypatch.setattr(module.engine, "options", module.engine.options)
+    monkeypatch.setattr(module.engine.Vllm, "draw", module.engine.Vllm.draw)
+    monkeypatch.setattr(ENGINES, "_loaded", {})
+    taken = []
+    monkeypatch.setattr(module.typer, "run", lambda main: taken.append(ENGINES.load("vllm").load))
+    settings = ROOT / "build" / "absent.json"
+    monkeypatch.setattr(module.Path, "read_text", lambda self: "{}" if self == settings else "")
+    monkeypatch.setattr(module.sys, "argv", ["rehearsal_sampling.py", str(settings)])
+    module.main()
+    assert [one.__qualname__ for one in taken] == ["main.<locals>.loaded"]

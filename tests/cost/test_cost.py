@@ -24,6 +24,7 @@ from rlvr.cost.jobs import evaluation_name, shard_names, work_of
 from rlvr.cost.model import Costs, Sampling, Throughput, forward_flops, probe_steps, update_flops
 from rlvr.planning.expansion import make_plan
 from rlvr.planning.papers import read_sources
+from rlvr.training.backends.verl.watchdog import patience
 
 HARDWARE = hardware.read(ROOT / "config")
 CLUSTER = validate(Cluster, [read_yaml(ROOT / "config/cluster.yaml", ROOT)])
@@ -302,3 +303,16 @@ def test_a_benchmark_without_a_number_of_problems_has_no_cost(ace):
 def test_no_hardware_fact_is_in_an_identity(ace, tmp_path):
     (copied(tmp_path, "config") / "config/hardware.yaml").unlink()
     assert list(make_plan(tmp_path, "paper", ["ace"]).runs) == list(ace.runs)
+
+
+def test_no_run_by_verl_is_planned_to_be_taken_for_hung():
+    """Until its first step a run waits for its first probe and for a step; half of its patience is enough by plan."""
+    plan, costs = make_plan(ROOT, "paper", ["ace", "agrae", "fade", "lens", "pacs"]), Costs(HARDWARE, "h100", CLUSTER)
+    for name, spec in plan.runs.items():
+        execution = plan.executions[name]
+        estimate = costs.run(spec, execution)
+        phases = dict(estimate.phases)
+        step = (phases["rollouts"] + phases["log-probabilities"] + phases["update"]) / estimate.steps
+        probe = phases["probes"] / len(probe_steps(spec, estimate.steps))
+        assert max(step, probe) < patience(execution.hung_minutes, []) / 2, name
+        assert probe < patience(execution.hung_minutes, [step]) / 2, name

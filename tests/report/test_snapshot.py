@@ -22,7 +22,7 @@ from rlvr.config.plan import asked_for
 from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
 from rlvr.report import readme, rerender
-from rlvr.report.history import objections
+from rlvr.report.history import objections, unused
 from rlvr.report.rerender import copy
 from rlvr.report.runs import ORIGIN, described
 from rlvr.report.snapshot import MissingResults, SnapshotRefused, take
@@ -250,6 +250,12 @@ def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path
     assert differs == f"code that makes results differs between {second} and HEAD (src/rlvr/training/rl.py)"
     commit("src/rlvr/training/sft.py", "1")
     assert objections([second], tmp_path)[0].endswith("(src/rlvr/training/rl.py and 1 more)")
+    now = commit("src/rlvr/training/backends/verl/rl.py", "1")
+    commit("src/rlvr/training/backends/verl/rl.py", "2")
+    commit("src/rlvr/sampling/engines/vllm.py", "2")
+    assert objections([now], tmp_path)[0].endswith("(src/rlvr/sampling/engines/vllm.py and 1 more)")
+    assert objections([now], tmp_path, unused([make_plan(ROOT, "laptop", ["ace"])])) == [], "it trains by neither"
+    assert len(objections([now], tmp_path, unused([make_plan(ROOT, "gpu-verl", ["ace"])]))) == 1
     (tmp_path / "src/rlvr/tables/one.py").write_text("2")
     assert objections([], tmp_path) == ["tracked files differ from HEAD"]
 

@@ -167,6 +167,13 @@ def test_the_command_shows_an_sft(paper_scale):
     assert wrong.returncode == 2 and "an SFT by verl runs on one node (got 2)" in wrong.stderr
 
 
+def test_an_sft_whose_batch_gpus_cannot_share_is_refused(paper_scale):
+    _, spec = the_sft(paper_scale)
+    with pytest.raises(Unsupported, match=r"sft.sequences_per_step 128 cannot be shared by 3 GPUs equally"):
+        sft_overrides(spec.sft, "m", "t", "d", "s", 100, gpus=3)
+    assert sft_overrides(spec.sft, "m", "t", "d", "s", 100, gpus=8) == sft_overrides(spec.sft, "m", "t", "d", "s", 100)
+
+
 def with_changes(spec, **parts):
     """A specification with some settings of its parts changed, checked as if it were read."""
     content = spec.model_dump()
@@ -209,6 +216,10 @@ def test_what_verl_cannot_carry_out_is_said(paper_scale, monkeypatch):
         settings(with_changes(spec, rl={"prompts_per_step": 7, "prompts_per_minibatch": 4}), PLACES, EXECUTION)
     with pytest.raises(Unsupported, match=r"rl.precision float32 needs execution.attention: sdpa"):
         settings(with_changes(spec, rl={"precision": "float32"}), PLACES, EXECUTION)
+    warm = {"learning_rate": 1e-5, "warmup": 2}
+    reinforce = spec.model_copy(update={"estimator": {"name": "reinforce"}})
+    with pytest.raises(Unsupported, match=r"critic.warmup needs the backend in_process or native"):
+        settings(with_changes(reinforce, critic=warm), PLACES, EXECUTION)
     with pytest.raises(ValueError, match="so ace cannot have one"):
         with_changes(spec.model_copy(update={"estimator": {"name": "ace"}}), critic={"learning_rate": 1e-5})
     without = {name: replace(kind, critic=name == "verl") for name, kind in BACKENDS.all()}

@@ -153,3 +153,14 @@ def test_profiles_of_clusters_group_and_retry_alike():
     own = ("executor", "slurm-", "cluster-generic-")
     slurm, other = ({k: v for k, v in p.items() if not k.startswith(own)} for p in profiles.values())
     assert slurm == other and (ROOT / profiles["kubernetes"]["cluster-generic-cancel-cmd"]).stat().st_mode & 0o100
+
+
+def test_pods_have_the_hubs_folder_if_it_is_on_the_volume(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", "/work/hub")
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
+    made = kubernetes.manifest(JOB, Path("/work/a.sh"), Path("/work"), image="rlvr:1", claim="shared", mount="/work")
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    assert [one for one in container["env"] if "value" in one] == [{"name": "HF_HOME", "value": "/work/hub"}]
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=r"HF_HOME=/work/hub is not below .*would keep it to itself"):
+        kubernetes.submit(Namespace(script=tmp_path / "a.sh", image="rlvr:1", claim="shared", mount=str(tmp_path)))

@@ -7,6 +7,7 @@
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def main() -> None:
         return made
 
     engine.options = lambda *arguments, **named: {**options(*arguments, **named), **more}
-    engine.Vllm.draw, engine.load = timed, loaded
+    engine.Vllm.draw, engine.ENGINE = timed, replace(engine.ENGINE, load=loaded)
     typer.run(generate.main)
 
 

@@ -24,7 +24,7 @@ from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
 from rlvr.report import counts, findings, origins, readme, recompute, rerender
-from rlvr.report.history import objections
+from rlvr.report.history import objections, unused
 from rlvr.report.runs import row
 
 SCALE = "laptop"
@@ -85,7 +85,7 @@ def take(
         for name in anew
     ]
     _require(chain.from_iterable(one.files() for one in kept))
-    against = _objections(manifests.values(), stay.runs)
+    against = _objections(manifests.values(), stay.runs, [plan, *others])
     if against and not allow:
         raise SnapshotRefused("; ".join(against))
     for path in out.glob("*"):
@@ -173,11 +173,11 @@ def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str,
     return {policy: read_json(path) for policy, path in files.items()}
 
 
-def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame) -> list[str]:
+def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame, plans: Iterable[Plan]) -> list[str]:
     """What speaks against the commits of the policies and of the runs that stay."""
     made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
     stay = [str(commits).split(", ") for commits in (staying["commit"] if len(staying) else [])]
-    return objections(chain(made_at, chain.from_iterable(stay)), ROOT)
+    return objections(chain(made_at, chain.from_iterable(stay)), ROOT, unused(plans))
 
 
 def _publish_claims(claims: pd.DataFrame, out: Path) -> None:

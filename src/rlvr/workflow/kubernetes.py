@@ -10,6 +10,7 @@ it takes each file from a storage provider, and a run's state and locks would st
 
 import argparse
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -20,6 +21,7 @@ from typing import Any
 from rlvr.config.schedulers import JOB_END
 from rlvr.config.schedulers.kubernetes import JOB
 
+OF_THE_HUB = ("HF_HOME", "HF_ENDPOINT")  # variables that jobs inherit; a login is a file in HF_HOME
 GPU, GPU_TYPE = "nvidia.com/gpu", "nvidia.com/gpu.product"  # a resource, and a label of nodes, by NVIDIA's operator
 
 
@@ -46,7 +48,10 @@ def manifest(job: dict[str, Any], script: Path, folder: Path, *, image: str, cla
         "workingDir": str(folder),
         # The limit counts from the pod's start, which is when the shell starts.
         "command": ["/bin/sh", "-c", f"{JOB_END}=$(($(date +%s) + {seconds})) exec /bin/sh {shlex.quote(str(script))}"],
-        "env": [{"name": JOB, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "env": [
+            {"name": JOB, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            *({"name": name, "value": os.environ[name]} for name in OF_THE_HUB if name in os.environ),
+        ],
         "resources": {"requests": amounts, "limits": {GPU: str(gpus)} if gpus else {}},
         "volumeMounts": [{"name": "shared", "mountPath": mount}, {"name": "memory", "mountPath": "/dev/shm"}],
     }
@@ -81,6 +86,9 @@ def submit(options: argparse.Namespace) -> str:
     script, folder = options.script.resolve(), Path.cwd()
     if not folder.is_relative_to(options.mount):
         sys.exit(f"{folder} is not below {options.mount}, where pods see the shared volume; start Snakemake there")
+    home = os.environ.get("HF_HOME")
+    if home and not Path(home).is_relative_to(options.mount):
+        sys.exit(f"HF_HOME={home} is not below {options.mount}: the pod that fetches a model would keep it to itself")
     job = properties(script.read_text())
     made = manifest(job, script, folder, image=options.image, claim=options.claim, mount=options.mount)
     command = ["kubectl", "create", "--filename", "-", "--output", "jsonpath={.metadata.name}"]

@@ -5,6 +5,7 @@ are the policy's at temperature 1, as in process. `envs/` says how to install vL
 """
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,8 @@ def version() -> str:
             "install it (docs/evaluation.md), name a Python that has it in config/cluster.yaml (environments.vllm), "
             "or evaluate with engine: in_process"
         ) from error
-    return f"vllm {vllm.__version__}"
+    chosen = os.environ.get("VLLM_USE_V2_MODEL_RUNNER")  # each runner has a generator of its own
+    return f"vllm {vllm.__version__}" + (f", VLLM_USE_V2_MODEL_RUNNER={chosen}" if chosen else "")
 
 
 def runner(engine: Any) -> str:

@@ -100,8 +100,18 @@ def overrides(spec: RunSpec, places: Places, execution: Execution) -> list[str]:
     return hydra_lines(settings(spec, places, execution))
 
 
-def sft_overrides(sft: Sft, model: str, tokenizer: str, train: str, state: str, save_every: int) -> list[str]:
-    """Lines for verl's SFT trainer: linear warm-up, cosine to zero, mean loss over a batch's response tokens."""
+def sft_overrides(
+    sft: Sft, model: str, tokenizer: str, train: str, state: str, save_every: int, gpus: int = 1
+) -> list[str]:
+    """Lines for verl's SFT trainer: linear warm-up, cosine to zero, mean loss over a batch's response tokens.
+
+    Raises Unsupported where GPUs cannot share a batch equally: verl would then train on fewer sequences per step.
+    """
+    if sft.sequences_per_step % gpus:
+        raise Unsupported(
+            f"sft.sequences_per_step {sft.sequences_per_step} cannot be shared by {gpus} GPUs equally: ask for another "
+            "number of GPUs (config/cluster.yaml, rules, sft.verl; `--config gpus=N`)"
+        )
     return hydra_lines(
         {
             "model.path": model,
@@ -310,6 +320,8 @@ def _critic(spec: RunSpec, places: Places, execution: Execution) -> dict[str, An
     if spec.critic is None:
         return {}
     rl, critic = spec.rl, spec.critic
+    if critic.warmup:  # its trainer then skips the policy's update, and with it the figures of a step
+        raise Unsupported("critic.warmup needs the backend in_process or native: by verl the policy trains from step 1")
     return {
         "algorithm.adv_estimator": "gae",
         "algorithm.lam": critic.lam,
@@ -324,8 +336,7 @@ def _critic(spec: RunSpec, places: Places, execution: Execution) -> dict[str, An
         "critic.optim.clip_grad": min(rl.largest_norm, NO_CLIPPING),
         "critic.grad_clip": min(rl.largest_norm, NO_CLIPPING),
         "critic.cliprange_value": critic.clip,
-        # verl trains the policy from step `critic_warmup` on, and counts from 1.
-        "trainer.critic_warmup": critic.warmup + 1 if critic.warmup else 0,
+        "trainer.critic_warmup": 0,
         # verl 0.9.1 reads this key alone, for values and update; its configuration has it as a field without a line.
         "+critic.ppo_infer_max_token_len_per_gpu": _microbatch(spec, execution),
         "critic.data_loader_seed": spec.seed,

@@ -82,7 +82,9 @@ def main(
         history = history_of(sft_folder.folder, sft_folder.step, origin)
         if sft_folder.step < sft.steps:
             publish_json(sft_folder.folder / HISTORY, history.entered())
-            lines = sft_overrides(sft, start.location, str(tokenizer), str(train), str(sft_folder.folder), save_every)
+            lines = sft_overrides(
+                sft, start.location, str(tokenizer), str(train), str(sft_folder.folder), save_every, gpus_per_node
+            )
             lines += hydra_lines({"hydra.run.dir": str(sft_folder.folder / "hydra"), "hydra.output_subdir": None})
             launch = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={gpus_per_node}"]
             done = subprocess.run(
