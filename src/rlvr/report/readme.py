@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.claims import controls
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
 from rlvr.report import answers, captions, claims, findings, rerender, runs, text
@@ -31,8 +32,15 @@ def paper(plan: Plan, name: str, items: list[str]) -> dict[str, Any]:
 def page(folder: Path, *, pictures: bool = True) -> str:
     """The page; without `pictures` it has links to them."""
     contents, frame = read_json(folder / CONTENTS), claims_of(folder)
+    criteria = folder / "mechanisms.csv"
+    judged = pd.read_csv(criteria) if criteria.is_file() else pd.DataFrame({"paper": [], "kind": [], "met": []})
     papers = [
-        {**paper, **results(folder / paper["name"], paper["items"]), "answers": found(folder / paper["name"])}
+        {
+            **paper,
+            **results(folder / paper["name"], paper["items"]),
+            "answers": found(folder / paper["name"]),
+            "missed": controls.missed(judged[judged["paper"] == paper["name"]]),
+        }
         for paper in contents["papers"]
     ]
     return text.render(
@@ -41,7 +49,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         pictures=pictures,
         compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
         runs=runs.read(folder),
-        criteria=(folder / "mechanisms.md").is_file(),
+        criteria=criteria.is_file(),
         verdicts=claims.summary(frame),
         decided=claims.decided(frame),
     )
