@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 from support.evidence_by_hand import SAMPLES
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from rlvr.claims import evaluate
 from rlvr.claims.contrasts import layout
+from rlvr.claims.mechanisms import COLUMNS
 from rlvr.commands import app
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
@@ -22,6 +24,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
 from rlvr.report import rerender
 from rlvr.report.counts import COUNTS, scores_of
+from rlvr.report.rejudge import NotInCounts, rejudge
 from rlvr.statistics.scores import read
 
 LIMIT = 5_000_000  # bytes of a snapshot
@@ -121,3 +124,23 @@ def test_it_is_small(snapshot):
     assert sum(sizes.values()) < LIMIT
     policies = len(scores_of(snapshot / "lens/.data" / COUNTS))
     assert sizes[snapshot / "lens/.data" / COUNTS] < 300 * policies, "bytes of a policy on a benchmark"
+
+
+def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
+    """At smoke scale a snapshot by hand has no criteria, so that none are kept."""
+    plan = make_plan(ROOT, "smoke", ["lens"])
+    pd.DataFrame(columns=[*COLUMNS]).to_csv(snapshot / "mechanisms.csv", index=False)
+    before = {name: (snapshot / name).read_bytes() for name in ("claims.csv", "lens/.data/contrasts-smoke.csv.gz")}
+    rejudge(snapshot, plan)
+    assert {name: (snapshot / name).read_bytes() for name in before} == before
+    assert {"control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
+    assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
+    claims = plan.papers["lens"].paper.claims
+    first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
+    rejudge(snapshot, plan)
+    frame = pd.read_csv(snapshot / "claims.csv")
+    assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
+    scores = snapshot / "lens/.data" / COUNTS
+    scores.write_bytes(gzip.compress(b"\n".join(gzip.decompress(scores.read_bytes()).splitlines()[:1]) + b"\n"))
+    with pytest.raises(NotInCounts, match=r"lens: the snapshot has no counts of .* missing in all"):
+        rejudge(snapshot, plan)

@@ -1,0 +1,90 @@
+"""`python -m rlvr.report.rejudge FOLDER`: the claims, placebos and controls of a snapshot anew, from its counts.
+
+For changed claims, or changed rules of judging: runs, counts, curves, tables and figures stay as they are.
+"""
+
+import gzip
+import io
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from rlvr.claims import controls, mechanism_table
+from rlvr.claims.contrasts import layout, needs
+from rlvr.claims.evaluate import judged
+from rlvr.claims.mechanisms import CRITERION
+from rlvr.claims.table import gather, markdown
+from rlvr.config.plan import Plan
+from rlvr.files import Mistake, publish, publish_lines, read_json
+from rlvr.items.contrast import Evidence
+from rlvr.planning.expansion import make_plan
+from rlvr.report import counts, readme, recompute, rerender
+from rlvr.report.snapshot import CRITERIA, SCALE
+
+
+class NotInCounts(Mistake):
+    """A claim needs what the counts of a snapshot do not have."""
+
+
+def rejudge(folder: Path, plan: Plan) -> None:
+    """Judges all papers of a snapshot at the scale of a plan. Raises NotInCounts, and then changes nothing."""
+    criteria = pd.read_csv(folder / CRITERIA)
+    here = criteria["scale"] == plan.scale
+    names = [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
+    specs, evidence = {name: layout(plan, name) for name in names}, {}
+    for name in names:
+        evidence[name] = counts.evidence_of(folder / name / rerender.DATA)
+        _check(name, needs(specs[name]).scores, evidence[name])
+    rows = [
+        row
+        for name in names
+        for one in controls.layout(plan, name)
+        if {*needs([one.claim]).scores} <= {*evidence[name].scores}
+        for row in controls.judged(one, evidence[name], plan.scale)
+    ]
+    rounded = pd.DataFrame(rows, columns=[*criteria]).to_csv(index=False, float_format="%.6g")  # as the stage does
+    kept = criteria[~here | (criteria["kind"] == CRITERION)]
+    criteria = pd.concat([kept, pd.read_csv(io.StringIO(rounded))], ignore_index=True)
+    with tempfile.TemporaryDirectory() as work:
+        for name in names:
+            own = criteria[(criteria["paper"] == name) & (criteria["scale"] == plan.scale)]
+            of_mechanisms = own[own["kind"] == CRITERION]
+            judging = (specs[name], evidence[name], rerender.REFERENCES, plan.scale)
+            summaries, contrasts = judged(*judging, of_mechanisms if len(of_mechanisms) else None)
+            publish(Path(work, plan.scale, f"{name}.csv"), summaries)
+            data = folder / name / rerender.DATA
+            publish_lines(data / counts.CLAIMS.format(plan.scale), (one.model_dump(mode="json") for one in specs[name]))
+            publish(data / counts.CONTRASTS.format(plan.scale), gzip.compress(contrasts.encode(), mtime=0))
+        claims = gather(Path(work))
+    publish(folder / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+    publish(folder / "claims.md", markdown(claims))
+    publish(folder / CRITERIA, criteria.to_csv(index=False, lineterminator="\n"))
+    publish(folder / "mechanisms.md", mechanism_table.markdown(criteria))
+    recompute.publish_checksums(folder)
+    publish(folder / "README.md", readme.page(folder))
+
+
+def _check(paper: str, scored: list[tuple[str, str]], of: Evidence) -> None:
+    if missing := [pair for pair in scored if pair not in of.scores]:
+        first = " on ".join(missing[0])
+        raise NotInCounts(f"{paper}: the snapshot has no counts of {first} ({len(missing)} missing in all)")
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="A snapshot, such as docs/results.")],
+    scale: Annotated[str, typer.Option(help="The scale of its claims.")] = SCALE,
+) -> None:
+    """Judge the claims, placebos and controls of a snapshot anew, from its counts."""
+    names = [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
+    try:
+        rejudge(folder, make_plan(Path(), scale, names))
+    except NotInCounts as error:
+        raise SystemExit(f"{error}; make the results anew") from error
+    print(f"{folder}/claims.csv: {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
