@@ -21,7 +21,7 @@ from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
 from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
-from rlvr.report import readme, rerender
+from rlvr.report import findings, readme, rerender
 from rlvr.report.history import objections, unused
 from rlvr.report.rerender import copy
 from rlvr.report.runs import ORIGIN, described
@@ -55,7 +55,8 @@ def by_hand(plan, folder: Path, paper: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         for statistics in rerender.files(plan, paper, name, paths):
             statistics.parent.mkdir(parents=True, exist_ok=True)
-            statistics.write_text("a,b\n1,2\n")
+            compared = statistics.stem == findings.COMPARISONS
+            statistics.write_text("against,k,effort,arm\ngrpo,1,,x\n" if compared else "a,b\n1,2\n")
         if name in made.tables:
             file.write_text(name)
         else:
