@@ -6,6 +6,7 @@ For changed claims, or changed rules of judging: runs, counts, curves, tables an
 import gzip
 import io
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,7 @@ def rejudge(folder: Path, plan: Plan) -> None:
     publish(folder / "README.md", readme.page(folder))
 
 
-def _check(paper: str, scored: list[tuple[str, str]], of: Evidence) -> None:
+def _check(paper: str, scored: Iterable[tuple[str, str]], of: Evidence) -> None:
     if missing := [pair for pair in scored if pair not in of.scores]:
         first = " on ".join(missing[0])
         raise NotInCounts(f"{paper}: the snapshot has no counts of {first} ({len(missing)} missing in all)")
