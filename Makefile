@@ -139,8 +139,10 @@ rehearse-gpu: install ## pack verl, vLLM and small runs for a GPU machine withou
 	else
 	  $(BIN)/python benchmarks/rehearsal/build.py build/gpu
 	  if test -e $(VENV)-verl/.verl; then # of make test-verl: what a CPU can show is tried first
+	    vllm=; if test -e $(VENV)-vllm/.vllm; then vllm=vllm,; fi # and of make test-vllm
 	    OMP_NUM_THREADS=1 $(BIN)/python benchmarks/rehearsal/rehearse.py --cpu --python $(VENV)-verl/bin/python \
-	      --out build/gpu/cpu --work build/gpu/work --seconds 5400 --slower 5 --blocks unpack,kill,sft,memory
+	      --vllm-python $(VENV)-vllm/bin/python --out build/gpu/cpu --work build/gpu/work --seconds 5400 --slower 5 \
+	      --blocks unpack,$${vllm}kill,rl,two,sft,memory
 	  fi
 	  $(BIN)/python benchmarks/rehearsal/rehearse.py --plan
 	  echo "Carry this checkout and build/gpu/{site.tar.xz.*,kit.tar.xz,SHA256SUMS} to the GPU machine, and there, with its torch 2.11 and Python 3.12:"
