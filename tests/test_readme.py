@@ -52,6 +52,7 @@ LISTED = {
     "snakemake results/papers/laptop/ace/arms/ace_grpo-alpha-3.0.csv": "needs the edit of the line above",
     "python benchmarks/run.py": "measures for minutes; tests/test_benchmarks.py runs it at smoke scale",
     "python -m": "its module must exist; the arguments are those of a rule",
+    "export": "sets the path of the reader's shell, as these tests do",
     "pip": "installs into an environment that this one is not",
     "python3 benchmarks/rehearsal/rehearse.py": "needs a machine with a GPU; tests/test_rehearsal.py",
     ".ci/run": "runs these tests",
