@@ -137,8 +137,12 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
     claims = plan.papers["lens"].paper.claims
     first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
+    own = pd.read_csv(snapshot / "claims.csv")
+    pd.concat([own, own.assign(scale="tiny")]).to_csv(snapshot / "claims.csv", index=False)
     rejudge(snapshot, plan)
     frame = pd.read_csv(snapshot / "claims.csv")
+    assert len(frame) == 2 * len(own) and "Other words" not in set(frame[frame["scale"] == "tiny"]["says"])
+    frame = frame[frame["scale"] == "smoke"]
     assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
     scores = snapshot / "lens/.data" / COUNTS
     scores.write_bytes(gzip.compress(b"\n".join(gzip.decompress(scores.read_bytes()).splitlines()[:1]) + b"\n"))

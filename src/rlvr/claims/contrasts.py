@@ -137,8 +137,7 @@ def _specified(plan: Plan, paper: str, claim: Claim, item: Item, effort: str, pa
     planned, kind = plan.papers[paper], _kind(item)
     settings = next(iter(planned.settings.values()))  # a paper with claims has models
     reference, published = _published(planned, claim, item) if effort == PAPER else (None, [])
-    every = contrasts(claim, item)
-    about = mechanisms.about(planned, claim, item, every)
+    about = mechanisms.about(planned, claim, item, every := contrasts(claim, item))
     return ClaimSpec(
         paper=paper,
         short=planned.paper.short,

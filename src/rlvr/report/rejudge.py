@@ -17,7 +17,7 @@ from rlvr.claims import controls, mechanism_table
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.evaluate import judged
 from rlvr.claims.mechanisms import CRITERION
-from rlvr.claims.table import gather, markdown
+from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.plan import Plan
 from rlvr.files import Mistake, publish, publish_lines, read_json
 from rlvr.items.contrast import Evidence
@@ -35,17 +35,11 @@ def rejudge(folder: Path, plan: Plan) -> None:
     criteria = pd.read_csv(folder / CRITERIA)
     here = criteria["scale"] == plan.scale
     names = [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
-    specs, evidence = {name: layout(plan, name) for name in names}, {}
+    specs, known = {name: layout(plan, name) for name in names}, {name: controls.layout(plan, name) for name in names}
+    evidence = {name: counts.evidence_of(folder / name / rerender.DATA) for name in names}
     for name in names:
-        evidence[name] = counts.evidence_of(folder / name / rerender.DATA)
-        _check(name, needs(specs[name]).scores, evidence[name])
-    rows = [
-        row
-        for name in names
-        for one in controls.layout(plan, name)
-        if {*needs([one.claim]).scores} <= {*evidence[name].scores}
-        for row in controls.judged(one, evidence[name], plan.scale)
-    ]
+        _check(name, needs([*specs[name], *(one.claim for one in known[name])]).scores, evidence[name])
+    rows = [row for name in names for one in known[name] for row in controls.judged(one, evidence[name], plan.scale)]
     rounded = pd.DataFrame(rows, columns=[*criteria]).to_csv(index=False, float_format="%.6g")  # as the stage does
     kept = criteria[~here | (criteria["kind"] == CRITERION)]
     criteria = pd.concat([kept, pd.read_csv(io.StringIO(rounded))], ignore_index=True)
@@ -59,7 +53,8 @@ def rejudge(folder: Path, plan: Plan) -> None:
             data = folder / name / rerender.DATA
             publish_lines(data / counts.CLAIMS.format(plan.scale), (one.model_dump(mode="json") for one in specs[name]))
             publish(data / counts.CONTRASTS.format(plan.scale), gzip.compress(contrasts.encode(), mtime=0))
-        claims = gather(Path(work))
+        before = pd.read_csv(folder / "claims.csv")
+        claims = tested_together(pd.concat([before[before["scale"] != plan.scale], gather(Path(work))]))
     publish(folder / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     publish(folder / "claims.md", markdown(claims))
     publish(folder / CRITERIA, criteria.to_csv(index=False, lineterminator="\n"))
