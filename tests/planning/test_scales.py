@@ -33,7 +33,7 @@ def test_a_table_at_equal_pass_1_has_the_baseline_at_each_of_its_rates(laptop):
     grid = [baseline.learning_rate * times for times in (0.35, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)]
     assert [rate for rate, _ in baseline.rates] == pytest.approx(grid, rel=1e-3)
     assert dict(baseline.rates)[baseline.learning_rate] == baseline.policies, "times 1 is the arm itself"
-    assert len(baseline.candidates()) == 7 * 8
+    assert len(baseline.candidates()) == 7 * 12
     assert not any(cell.rates for cell in layout_of(laptop, "agrae", "core").cells)
     (page,) = of_page(laptop, "agrae")["papers"]
     entry = next(one for one in page["items"] if one["name"] == "core_matched")
@@ -66,7 +66,7 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
     assert (laptop.items, full.items) == ("core", "all")
     more = set(full.runs) - set(laptop.runs)
-    assert {full.runs[run].seed for run in more} == set(range(11, 26)), "repeats: 25 in place of the paper's 10"
+    assert {full.runs[run].seed for run in more} == set(range(13, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
         "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts", "core_path", "core_path_hard"},
         "lens": {"regime", "readings", "core_dose", "comparisons"},
@@ -150,7 +150,7 @@ def test_a_scale_may_have_one_family_at_equal_pass_1():
             run = [part for part in claim.contrasts if part.terms]
             assert bool(run) == (not claim.claim.startswith("llama_")), "another family is planned, and not run"
             for part in run:
-                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {8}, "paired by seed"
+                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {12}, "paired by seed"
 
 
 def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
@@ -232,7 +232,7 @@ def test_where_runs_are_counted_there_are_as_many_as_the_scale_or_the_paper_says
         for cell in (*made.item("collapse").cells, *made.item("figure9").cells):
             assert [seed for _, seed in cell.policies] == [*range(1, seeds + 1)]
         (compared,) = {len(cell.policies) for cell in made.tables["core"].cells[1:]}
-        assert compared == {"smoke": 2, "paper": 3}.get(scale, 8)
+        assert compared == {"smoke": 2, "paper": 3}.get(scale, 12)
 
 
 def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
@@ -250,8 +250,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 288, "lens": 204, "agrae": 184}
-    assert len(set().union(*runs.values())) == 288 + 204 + 184
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 288, "lens": 204, "agrae": 276}
+    assert len(set().union(*runs.values())) == 288 + 204 + 276
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}
@@ -389,6 +389,7 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
 def test_a_paper_has_its_own_number_of_seeds_at_a_scale_until_a_scale_like_it_says_another(tmp_path):
     root = copied(tmp_path)
     edit(root, "papers/lens/scales.yaml", "seeds: 12", "seeds: 3")
+    edit(root, "papers/pacs/scales.yaml", "  seeds: 12\n", "")
     edit(root, "scale/laptop.yaml", "seeds: 8", "seeds: 7")
 
     def seeds(scale):
