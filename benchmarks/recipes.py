@@ -63,7 +63,7 @@ class Recipe:
             return printed(first, said, "what the command prints")
         if not (folder / first).is_file():
             raise RuntimeError("the command made no such file")
-        if first.endswith(("csv", "csv.gz")):
+        if first.endswith(("csv", "csv.xz")):
             return cell(folder / first, *rest)
         return printed(rest[0], (folder / first).read_text(), first)
 

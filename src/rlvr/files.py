@@ -1,7 +1,7 @@
 """Atomic writing of files and folders, and reading with errors that name file and line.
 
 A JSONL file has one JSON value per line. Files named .gz are compressed without a time stamp, so that equal content
-gives equal bytes.
+gives equal bytes; those named .xz take a quarter less, and longer to write.
 """
 
 import csv
@@ -13,12 +13,13 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO, cast
 
 BUFFER = 1 << 20  # bytes compressed at a time
+SMALL = 9  # preset of .xz files
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -117,18 +118,41 @@ def publish_lines(path: Path | str, rows: Iterable[dict[str, Any]]) -> None:
         if str(path).endswith(".gz"):  # an empty name: the temporary one would be in the bytes
             packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=3, mtime=0)
             sink = closing.enter_context(io.BufferedWriter(packed, BUFFER))  # type: ignore[arg-type]
+        elif str(path).endswith(".xz"):
+            import lzma  # some builds of Python lack it
+
+            sink = closing.enter_context(lzma.open(file, "wb", preset=SMALL))
         for row in rows:
             sink.write((_encoded(row) + "\n").encode())
 
 
 def read_lines(path: Path | str) -> Iterator[dict[str, Any]]:
-    opener = gzip.open if str(path).endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
+    with _opened(path) as file:
         for number, line in enumerate(file, 1):
             try:
                 yield json.loads(line)
             except json.JSONDecodeError as error:
                 raise RecordError(f"{path}, line {number}: not valid JSON ({error})") from error
+
+
+def publish_packed(path: Path | str, text: bytes | str) -> None:
+    """Write a text as an .xz file, as small as it gets; equal texts give equal files."""
+    import lzma
+
+    publish(path, lzma.compress(text.encode() if isinstance(text, str) else text, preset=SMALL))
+
+
+def read_text(path: Path | str) -> str:
+    """The text of a file; one named .gz or .xz is unpacked."""
+    with _opened(path) as file:
+        return file.read()
+
+
+def _opened(path: Path | str) -> TextIO:
+    opener: Callable[..., Any] = gzip.open if Path(path).suffix == ".gz" else open
+    if Path(path).suffix == ".xz":
+        from lzma import open as opener
+    return cast(TextIO, opener(path, "rt", encoding="utf-8", newline=""))
 
 
 def sha256(path: Path | str) -> str:

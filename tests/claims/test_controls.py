@@ -6,7 +6,8 @@ from conftest import ROOT
 from support.claims_by_hand import SCORES, noisy, plain
 
 from rlvr.claims import found_controls, mechanism_table, mechanisms
-from rlvr.claims.controls import COLUMNS, CONTROL, ControlSpec, judged, layout, missed
+from rlvr.claims.controls import CONTROL, ControlSpec, judged, layout, missed
+from rlvr.claims.mechanisms import COLUMNS
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 

@@ -13,7 +13,7 @@ from support.own_config import copied
 from rlvr.claims import grid, mechanism_table, mechanisms, table
 from rlvr.claims.contrasts import PAPER, layout
 from rlvr.claims.evaluate import evaluate, published, summarise
-from rlvr.claims.mechanisms import CriterionSpec, bound, judged, of_run, part_of, shape, unmet
+from rlvr.claims.mechanisms import CriterionSpec, bound, judged, measured, of_run, part_of, shape, unmet
 from rlvr.claims.verdicts import UNJUDGED
 from rlvr.config import paper_folders
 from rlvr.config.layers import ConfigError
@@ -77,24 +77,29 @@ def spec(one: Criterion, runs=("a", "b", "c"), baseline=()) -> CriterionSpec:
     return CriterionSpec(**named, runs=runs, baseline=baseline, confidence=0.95, criterion=one)
 
 
+def row_of(of: CriterionSpec, metrics) -> dict:
+    return judged(of, measured(of, metrics), "tiny")
+
+
 def test_a_criterion_is_met_by_the_mean_over_seeds_with_students_interval():
     metrics = {"a": rows(kl=[0.4]), "b": rows(kl=[0.6]), "c": rows(kl=[0.8])}
-    row = judged(spec(criterion(at_least=0.5)), metrics, "tiny")
+    row = row_of(spec(criterion(at_least=0.5)), metrics)
     assert (row["met"], row["seeds"], row["bound"], row["kind"]) == ("yes", 3, "at least 0.5", "criterion")
+    assert row["by_seed"] == "0.4 0.6 0.8"
     half = 4.302652729911275 * 0.2 / math.sqrt(3)  # t of two degrees of freedom
     assert (row["measured"], row["low"], row["high"]) == pytest.approx((0.6, 0.6 - half, 0.6 + half))
-    assert judged(spec(criterion(at_least=0.61)), metrics, "tiny")["met"] == "no"
-    assert judged(spec(criterion(at_most=0.59)), metrics, "tiny")["met"] == "no"
-    assert judged(spec(criterion(at_least=0.5, at_most=0.7)), metrics, "tiny")["met"] == "yes"
-    assert judged(spec(criterion(), runs=()), metrics, "tiny")["met"] == "not run"
-    assert judged(spec(criterion()), dict.fromkeys("abc", rows(kl=[None])), "tiny")["met"] == "no"
-    alone = judged(spec(criterion(), runs=("b",)), metrics, "tiny")
+    assert row_of(spec(criterion(at_least=0.61)), metrics)["met"] == "no"
+    assert row_of(spec(criterion(at_most=0.59)), metrics)["met"] == "no"
+    assert row_of(spec(criterion(at_least=0.5, at_most=0.7)), metrics)["met"] == "yes"
+    assert row_of(spec(criterion(), runs=()), metrics)["met"] == "not run"
+    assert row_of(spec(criterion()), dict.fromkeys("abc", rows(kl=[None])))["met"] == "no"
+    alone = row_of(spec(criterion(), runs=("b",)), metrics)
     assert alone["met"] == "yes" and math.isnan(alone["low"])
 
 
 def test_what_is_not_met_is_said_with_its_number():
     metrics = {"a": rows(kl=[0.25])}
-    frame = pd.DataFrame([judged(spec(criterion(), runs=runs), metrics, "tiny") for runs in (("a",), ())])
+    frame = pd.DataFrame([row_of(spec(criterion(), runs=runs), metrics) for runs in (("a",), ())])
     assert unmet(frame, ["mine"]) == ["Mine: c is 0.25, needed at least 0.5"] and unmet(frame, ["other"]) == []
     text = mechanism_table.markdown(frame)
     assert (

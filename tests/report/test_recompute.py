@@ -1,6 +1,5 @@
 """`rlvr recompute`: a snapshot's numbers again from its counts, by the code of the stages that made them."""
 
-import gzip
 import json
 import re
 import shutil
@@ -13,12 +12,12 @@ from support.evidence_by_hand import SAMPLES
 from test_snapshot import by_hand, taken
 from typer.testing import CliRunner
 
-from rlvr.claims import evaluate
+from rlvr.claims import controls, evaluate, mechanism_table, mechanisms
 from rlvr.claims.contrasts import layout
-from rlvr.claims.mechanisms import COLUMNS
 from rlvr.commands import app
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
+from rlvr.files import publish, publish_packed, read_text
 from rlvr.items import TABLES, kind_of, statistics, table
 from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
@@ -49,9 +48,14 @@ def made(tmp_path_factory):
         if of_table:
             spec.write_text(json.dumps(table.specification(plan, "lens", name, *references[:1] or [None])))
             table.main(spec, [Path(file) for file in paths.table("lens", name)], numbers)
+    criteria = [mechanisms.judged(one, "0.25 0.5" if one.runs else "", "smoke") for one in mechanisms.layout(plan, "lens")]
+    publish(paths.mechanisms("lens"), mechanisms.as_csv(criteria))
+    known = [one.model_dump(mode="json") for one in controls.layout(plan, "lens")]
+    spec.write_text(json.dumps({"scale": "smoke", "controls": known}))
+    controls.main(spec, results, Path(paths.controls("lens")))
     claims = [claim.model_dump(mode="json") for claim in layout(plan, "lens")]
     spec.write_text(json.dumps({"scale": "smoke", "claims": claims, "references": str(ROOT / "config/papers")}))
-    evaluate.main(spec, results, [Path(file) for file in paths.claims("lens")])
+    evaluate.main(spec, results, [Path(file) for file in paths.claims("lens")], Path(paths.mechanisms("lens")))
     taken(plan, results, folder / "snapshot")
     return results, folder / "snapshot"
 
@@ -70,7 +74,7 @@ def run(*words) -> tuple[int, str]:
 def change(snapshot: Path) -> None:
     """Another count of LENS' first run, on one problem of the core's first benchmark."""
     file = next(snapshot.glob(f"*/.data/{COUNTS}"))
-    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
+    lines = read_text(file).splitlines()
     layout = rerender.read(snapshot / "lens/.data/core.json")[0]
     policy = next(cell.policies[0] for cell in layout.cells if cell.arm == "lens")
     evaluation = next(iter(layout.panels[0].evaluations.values()))
@@ -79,7 +83,7 @@ def change(snapshot: Path) -> None:
     first, *others = line["correct"].split(",")
     line["correct"] = ",".join([str((int(first) + SAMPLES // 2) % SAMPLES), *others])
     lines[place] = json.dumps(line)
-    file.write_bytes(gzip.compress("\n".join(lines).encode()))
+    publish_packed(file, "\n".join(lines))
 
 
 def test_equal_counts_give_equal_numbers(snapshot):
@@ -104,8 +108,21 @@ def test_one_changed_count_is_found(snapshot):
     assert "lens, contrasts of claims at smoke scale: " in text and "claims.csv: " in text
 
 
+def test_a_changed_criterion_or_control_is_found(snapshot):
+    """A run's number, an end of an interval, and differences of a control and a placebo: each is a line."""
+    frame = mechanism_table.read(snapshot / "mechanisms.csv")
+    first, second = frame[(frame["kind"] == "criterion") & frame["measured"].notna()].index[:2]
+    frame.loc[first, "by_seed"] = "0.25 0.75"
+    frame.loc[second, "low"] += 0.01
+    for kind, column in (("control", "high"), ("placebo", "measured")):
+        frame.loc[frame[(frame["kind"] == kind) & frame["measured"].notna()].index[0], column] += 0.01
+    mechanism_table.publish_in(snapshot, frame)
+    code, text = run(snapshot)
+    assert code == 1 and "mechanisms.csv: 4 lines differ; line " in text
+
+
 @pytest.mark.parametrize(
-    "name", ["core.csv", "contrasts-smoke.csv.gz", "claims-smoke.jsonl.gz", "curves.jsonl.gz", COUNTS]
+    "name", ["core.csv", "contrasts-smoke.csv.xz", "claims-smoke.jsonl.xz", "controls-smoke.jsonl.xz", "curves.jsonl.xz", COUNTS]
 )
 def test_a_missing_file_is_an_error_with_its_name(snapshot, name):
     next((snapshot / "lens/.data").glob(f"{name}*")).unlink()
@@ -127,13 +144,12 @@ def test_it_is_small(snapshot):
 
 
 def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
-    """At smoke scale a snapshot by hand has no criteria, so that none are kept."""
     plan = make_plan(ROOT, "smoke", ["lens"])
-    pd.DataFrame(columns=[*COLUMNS]).to_csv(snapshot / "mechanisms.csv", index=False)
-    before = {name: (snapshot / name).read_bytes() for name in ("claims.csv", "lens/.data/contrasts-smoke.csv.gz")}
+    names = ("claims.csv", "mechanisms.csv", "lens/.data/contrasts-smoke.csv.xz", "lens/.data/controls-smoke.jsonl.xz")
+    before = {name: (snapshot / name).read_bytes() for name in names}
     rejudge(snapshot, plan)
     assert {name: (snapshot / name).read_bytes() for name in before} == before
-    assert {"control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
+    assert {"criterion", "control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
     assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
     claims = plan.papers["lens"].paper.claims
     first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
@@ -145,6 +161,6 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     frame = frame[frame["scale"] == "smoke"]
     assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
     scores = snapshot / "lens/.data" / COUNTS
-    scores.write_bytes(gzip.compress(b"\n".join(gzip.decompress(scores.read_bytes()).splitlines()[:1]) + b"\n"))
+    publish_packed(scores, read_text(scores).splitlines()[0] + "\n")
     with pytest.raises(NotInCounts, match=r"lens: the snapshot has no counts of .* missing in all"):
         rejudge(snapshot, plan)

@@ -155,7 +155,7 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     assert taken(plan, results, out, items=["table1"]) == ["lens"]
     files = [file.name for file in out.rglob("*") if file.is_file()]
     assert sorted(files) == [
-        *("README.md", "SHA256SUMS", "contents.json", "counts.jsonl.gz"),
+        *("README.md", "SHA256SUMS", "contents.json", "counts.jsonl.xz"),
         *("runs.csv", "table1.csv", "table1.json", "table1.md"),
     ]
     policies = set(plan.papers["lens"].item("table1").policies())
@@ -306,7 +306,7 @@ def test_large_statistics_are_compressed(plan, results, tmp_path):
     file.write_text("a\n" + "1234567\n" * 10_000)
     rerender.keep(plan, "lens", "table1", Paths(str(results), "smoke"), tmp_path / "lens")
     (copied,) = (tmp_path / "lens" / ".data").glob("table1.csv*")
-    assert copied.name == "table1.csv.gz" and copied.stat().st_size < 2_000 and len(pd.read_csv(copied)) == 10_000
+    assert copied.name == "table1.csv.xz" and copied.stat().st_size < 2_000 and len(pd.read_csv(copied)) == 10_000
 
 
 SNAPSHOTS = sorted(path.parent for path in (ROOT / "docs").glob("*/runs.csv"))

@@ -13,7 +13,7 @@ import typer
 
 from rlvr import stage_options
 from rlvr.claims.contrasts import needs, specified
-from rlvr.claims.mechanisms import COLUMNS, NO, NOT_COMPARABLE, NOT_RUN, YES
+from rlvr.claims.mechanisms import NO, NOT_COMPARABLE, NOT_RUN, YES, as_csv
 from rlvr.claims.placebos import tables_of
 from rlvr.config.layouts import Spec
 from rlvr.config.paths import Paths
@@ -147,8 +147,6 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV of controls and placebos.")],
 ) -> None:
     """Judge the controls of a paper at one scale, from the scores in the results folder."""
-    import pandas as pd
-
     from rlvr.statistics.scores import read_all
 
     content = read_json(spec)
@@ -157,8 +155,7 @@ def main(
     scores = read_all([Path(paths.scores(*pair)) for pair in needs([one.claim for one in specs]).scores])
     inputs = Evidence(scores)
     rows = [row for one in specs for row in judged(one, inputs, content["scale"])]
-    frame = pd.DataFrame(rows, columns=[*COLUMNS])
-    publish(out, frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    publish(out, as_csv(rows))
 
 
 if __name__ == "__main__":

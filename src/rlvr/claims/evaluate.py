@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 
 from rlvr import stage_options
-from rlvr.claims import mechanisms, placebos
+from rlvr.claims import mechanism_table, mechanisms, placebos
 from rlvr.claims.contrasts import QUARTER, needs
 from rlvr.claims.verdicts import (
     AT_BOUND,
@@ -339,7 +339,7 @@ def main(
     content = read_json(spec)
     claims = [ClaimSpec.model_validate(claim) for claim in content["claims"]]
     inputs = evidence(claims, Paths(str(results), content["scale"]))
-    mechanism = None if criteria is None else pd.read_csv(criteria)
+    mechanism = None if criteria is None else mechanism_table.read(criteria)
     texts = judged(claims, inputs, Path(content["references"]), content["scale"], mechanism)
     for path, text in zip(out, texts, strict=True):
         publish(path, text)

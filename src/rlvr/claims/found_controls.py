@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 import pandas as pd
 import typer
 
-from rlvr.claims.controls import COLUMNS, missed
+from rlvr.claims.controls import missed
+from rlvr.claims.mechanisms import COLUMNS
 from rlvr.files import publish
 
 HINT = "the experiment does not find what is known, so its verdicts mean little; --config controls=warn goes on"

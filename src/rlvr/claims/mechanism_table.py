@@ -1,5 +1,6 @@
 """Stage: mechanisms. The criteria of every scale and paper so far, as CSV for programs and Markdown for readers."""
 
+import io
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,10 +22,25 @@ OF_SCORES = (
 )
 
 
+CSV, MARKDOWN = "mechanisms.csv", "mechanisms.md"  # of a snapshot
+
+
+def read(source: Path | io.StringIO) -> pd.DataFrame:
+    """The rows of a file."""
+    return pd.read_csv(source, dtype={"by_seed": str})
+
+
 def gather(folder: Path) -> pd.DataFrame:
     """The rows of every scale and paper in a folder."""
-    frames = [pd.read_csv(path) for path in sorted(folder.glob("*/*.csv"))]
+    frames = [read(path) for path in sorted(folder.glob("*/*.csv"))]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*COLUMNS])
+
+
+def publish_in(folder: Path, rows: pd.DataFrame) -> None:
+    """Writes the rows of a snapshot: by scale and paper, and of a paper its criteria before placebos and controls."""
+    frame = rows.assign(last=rows["kind"] != CRITERION).sort_values(["scale", "paper", "last"], kind="stable").drop(columns="last")
+    publish(folder / CSV, frame.to_csv(index=False, lineterminator="\n"))
+    publish(folder / MARKDOWN, markdown(frame))
 
 
 def markdown(frame: pd.DataFrame) -> str:

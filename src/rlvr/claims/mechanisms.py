@@ -32,7 +32,7 @@ YES, NO, NOT_RUN, NOT_COMPARABLE = "yes", "no", "not run", "not comparable"
 CRITERION = "criterion"  # the kind of a row
 PART = 1 / 20  # of the steps, at the start and at the end
 COLUMNS = ("scale", "paper", "short", "kind", "criterion", "arm", "label", "model", "stand_in", "says", "place")
-COLUMNS += ("bound", "measured", "low", "high", "seeds", "met")
+COLUMNS += ("bound", "measured", "low", "high", "seeds", "met", "by_seed")
 
 # ---- planned ------------------------------------------------------------------------------------
 
@@ -198,8 +198,19 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def judged(spec: CriterionSpec, metrics: Rows, scale: str) -> dict[str, Any]:
-    """The row of a criterion for an arm."""
+def measured(spec: CriterionSpec, metrics: Rows) -> str:
+    """The number of each run, as the results have it: six digits, blanks between; empty where an arm has no runs."""
+    one = spec.criterion
+    if one.against:
+        pairs = zip(spec.runs, spec.baseline, strict=False)
+        values = [shape(metrics[run], metrics[other], one, run) for run, other in pairs]
+    else:
+        values = [of_run(metrics[run], one, run) for run in spec.runs]
+    return " ".join(f"{value:.6g}" for value in values)
+
+
+def judged(spec: CriterionSpec, by_seed: str, scale: str) -> dict[str, Any]:
+    """The row of a criterion for an arm, from what was `measured`."""
     one = spec.criterion
     row = {
         "scale": scale,
@@ -208,12 +219,7 @@ def judged(spec: CriterionSpec, metrics: Rows, scale: str) -> dict[str, Any]:
     }
     if not spec.runs or (one.against and not spec.baseline):
         return {**row, "seeds": 0, "met": NOT_RUN}
-    if one.against:
-        pairs = zip(spec.runs, spec.baseline, strict=False)
-        values = [shape(metrics[run], metrics[other], one, run) for run, other in pairs]
-    else:
-        values = [of_run(metrics[run], one, run) for run in spec.runs]
-    known = np.array([value for value in values if not math.isnan(value)])
+    known = np.array([value for value in map(float, by_seed.split()) if not math.isnan(value)])
     if not len(known):
         return {**row, "seeds": 0, "met": NO}
     shares = one.above is not None or one.below is not None
@@ -222,7 +228,7 @@ def judged(spec: CriterionSpec, metrics: Rows, scale: str) -> dict[str, Any]:
         one.at_most is None or found.estimate <= one.at_most
     )
     numbers = {"measured": found.estimate, "low": found.low, "high": found.high, "seeds": len(known)}
-    return {**row, **numbers, "met": YES if met else NO}
+    return {**row, **numbers, "met": YES if met else NO, "by_seed": by_seed}
 
 
 def bound(one: Criterion) -> str:
@@ -240,6 +246,12 @@ def unmet(frame: pd.DataFrame, arms: Sequence[str]) -> list[str]:
     ]
 
 
+def as_csv(rows: Iterable[dict[str, Any]]) -> str:
+    """Rows of criteria, placebos and controls as the stages write them."""
+    frame = pd.DataFrame([*rows], columns=[*COLUMNS])
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
 def main(
     spec: stage_options.Spec,
     results: stage_options.Results,
@@ -250,8 +262,7 @@ def main(
     specs = [CriterionSpec.model_validate(one) for one in content["criteria"]]
     paths = Paths(str(results), content["scale"])
     metrics = {run: list(read_lines(Path(paths.rows(run)[1]))) for run in needs(specs)}
-    frame = pd.DataFrame([judged(one, metrics, content["scale"]) for one in specs], columns=[*COLUMNS])
-    publish(out, frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    publish(out, as_csv(judged(one, measured(one, metrics), content["scale"]) for one in specs))
 
 
 if __name__ == "__main__":

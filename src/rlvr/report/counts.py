@@ -1,14 +1,14 @@
 """What the numbers of a snapshot are computed from, in each paper's folder `.data`, beside its statistics.
 
-- `counts.jsonl.gz`: a line per evaluation with its problems, then a line per policy with its correct answers to each.
-- `diversity.jsonl.gz`: the same for measures of diversity.
-- `curves.jsonl.gz`: of each run the rows of its training that claims read, with the columns that they read.
-- `claims-<scale>.jsonl.gz`: a line per claim, as their stage gets them; `contrasts-<scale>.csv.gz`: what it found.
+- `counts.jsonl.xz`: a line per evaluation with its problems, then a line per policy with its correct answers to each.
+- `diversity.jsonl.xz`: the same for measures of diversity.
+- `curves.jsonl.xz`: of each run the rows of its training that claims read, with the columns that they read.
+- `claims-<scale>.jsonl.xz`: a line per claim, as their stage gets them; `contrasts-<scale>.csv.xz`: what it found.
+- `criteria-<scale>.jsonl.xz`, `controls-<scale>.jsonl.xz`: the same of criteria of mechanisms, placebos and controls.
 
 `rlvr.report.recompute` reads them.
 """
 
-import gzip
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,20 +19,25 @@ from typing import Any
 import pandas as pd
 
 from rlvr import verifiers
+from rlvr.claims import controls, mechanisms
 from rlvr.claims.contrasts import layout, needs
+from rlvr.claims.controls import ControlSpec
 from rlvr.claims.evaluate import evidence, judged
+from rlvr.claims.mechanisms import CriterionSpec
+from rlvr.config.layouts import Spec
 from rlvr.config.measures import METRICS, PROBE
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Item, Plan
-from rlvr.files import RecordError, publish, publish_lines, read_lines
+from rlvr.files import RecordError, publish_lines, publish_packed, read_lines
 from rlvr.items import kind_of
 from rlvr.items.contrast import ClaimSpec, Evidence, Rows
 from rlvr.report import rerender
 from rlvr.statistics.scores import Scores, read
 from rlvr.verifiers import STATUSES
 
-COUNTS, DIVERSITY, CURVES = "counts.jsonl.gz", "diversity.jsonl.gz", "curves.jsonl.gz"
-CLAIMS, CONTRASTS = "claims-{}.jsonl.gz", "contrasts-{}.csv.gz"  # of a scale
+COUNTS, DIVERSITY, CURVES = "counts.jsonl.xz", "diversity.jsonl.xz", "curves.jsonl.xz"
+CLAIMS, CONTRASTS = "claims-{}.jsonl.xz", "contrasts-{}.csv.xz"  # of a scale
+ACTING, CONTROLS = "criteria-{}.jsonl.xz", "controls-{}.jsonl.xz"
 MAJORITY = "majority"  # a column that only some tables read
 OF_PROBLEMS = ("problem", "level", "n", "chance", "lookup", "cluster")  # columns that all policies have in common
 OF_NOTHING = ("policy", "evaluation", "mean_tokens", *(status for status in STATUSES if status != "correct"))
@@ -53,10 +58,17 @@ class Kept:
         """The claims by scale."""
         return {plan.scale: layout(plan, self.paper) for plan in self.judged}
 
+    @cached_property
+    def controls(self) -> dict[str, list[ControlSpec]]:
+        """The controls and placebos by scale."""
+        return {plan.scale: controls.layout(plan, self.paper) for plan in self.judged}
+
     def pairs(self, name: str) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose `scores`, or `diversity`, are read."""
         of_items = [pair for item in self._items() if name in kind_of(item).reads for pair in item.scored()]
-        of_claims = [pair for plan in self.judged for pair in getattr(needs(self.claims[plan.scale]), name)]
+        compared = {scale: [one.claim for one in found] for scale, found in self.controls.items()}
+        judged = [needs([*self.claims[plan.scale], *compared[plan.scale]]) for plan in self.judged]
+        of_claims = [pair for needed in judged for pair in getattr(needed, name)]
         return list(dict.fromkeys([*of_items, *of_claims]))
 
     def _items(self) -> list[Item]:
@@ -88,12 +100,18 @@ class Kept:
         for plan in self.judged:
             claims, of = self.claims[plan.scale], Paths(self.results, plan.scale)
             curves |= _columns_read(claims, evidence(claims, of), plan.scale)
-            publish_lines(out / CLAIMS.format(plan.scale), (claim.model_dump(mode="json") for claim in claims))
-            contrasts = Path(of.claims(self.paper)[1]).read_bytes()
-            publish(out / CONTRASTS.format(plan.scale), gzip.compress(contrasts, mtime=0))
+            criteria = mechanisms.layout(plan, self.paper)
+            keep(out, plan.scale, {CLAIMS: claims, ACTING: criteria, CONTROLS: self.controls[plan.scale]})
+            publish_packed(out / CONTRASTS.format(plan.scale), Path(of.claims(self.paper)[1]).read_bytes())
         if curves:
             rows = ({"rows": name, "run": run, "values": values} for (name, run), values in sorted(curves.items()))
             publish_lines(out / CURVES, rows)
+
+
+def keep(out: Path, scale: str, specs: Mapping[str, Sequence[Spec]]) -> None:
+    """Writes what a paper's claims, criteria or controls are judged by, a line each, to the file of each name."""
+    for name, of_name in specs.items():
+        publish_lines(out / name.format(scale), (one.model_dump(mode="json") for one in of_name))
 
 
 def lines(
@@ -161,6 +179,16 @@ def _columns_read(claims: list[ClaimSpec], of: Evidence, scale: str) -> dict[tup
 def claims_of(folder: Path, scale: str) -> list[ClaimSpec]:
     """The claims that a paper's folder of data has at a scale."""
     return [ClaimSpec.model_validate(line) for line in read_lines(folder / CLAIMS.format(scale))]
+
+
+def controls_of(folder: Path, scale: str) -> list[ControlSpec]:
+    """The same of its controls and placebos."""
+    return [ControlSpec.model_validate(line) for line in read_lines(folder / CONTROLS.format(scale))]
+
+
+def criteria_of(folder: Path, scale: str) -> list[CriterionSpec]:
+    """The same of its criteria of mechanisms."""
+    return [CriterionSpec.model_validate(line) for line in read_lines(folder / ACTING.format(scale))]
 
 
 def evidence_of(folder: Path) -> Evidence:

@@ -141,7 +141,7 @@ class Page:
     def _mechanism(self, paper: str) -> str:
         """The judged criteria of a paper at this scale; none on the overview, nor before they were judged."""
         path = Path(self.paths.mechanisms(paper))
-        return "" if self.overview or not path.is_file() else mechanism_table.section(pd.read_csv(path))
+        return "" if self.overview or not path.is_file() else mechanism_table.section(mechanism_table.read(path))
 
     def _other_verifier(self, paper: str) -> str:
         """A paper's completions under another verifier; none on the overview, nor before it was asked for."""

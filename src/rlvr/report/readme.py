@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from rlvr.claims import controls
+from rlvr.claims import controls, mechanism_table
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
 from rlvr.report import answers, captions, claims, findings, rerender, runs, text
@@ -32,8 +32,8 @@ def paper(plan: Plan, name: str, items: list[str]) -> dict[str, Any]:
 def page(folder: Path, *, pictures: bool = True) -> str:
     """The page; without `pictures` it has links to them."""
     contents, frame = read_json(folder / CONTENTS), claims_of(folder)
-    criteria = folder / "mechanisms.csv"
-    judged = pd.read_csv(criteria) if criteria.is_file() else pd.DataFrame({"paper": [], "kind": [], "met": []})
+    criteria = folder / mechanism_table.CSV
+    judged = mechanism_table.read(criteria) if criteria.is_file() else pd.DataFrame({"paper": [], "kind": [], "met": []})
     papers = [
         {
             **paper,

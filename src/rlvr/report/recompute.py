@@ -4,18 +4,19 @@ Every statistic that is made of counts and every verdict is computed by the code
 with what the snapshot has. Statistics of whole runs or completions are taken as they are, since only their curves stay.
 """
 
-import gzip
+import io
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
+from rlvr.claims import controls, mechanism_table, mechanisms
 from rlvr.claims.evaluate import judged
 from rlvr.claims.mechanisms import COLUMNS, CRITERION
 from rlvr.claims.table import gather, markdown
 from rlvr.config.layouts import numbers_of
-from rlvr.files import Mistake, publish, read_json, sha256
+from rlvr.files import Mistake, publish, publish_packed, read_json, read_text, sha256
 from rlvr.items import REFERENCE, kinds
 from rlvr.items.contrast import Evidence
 from rlvr.items.statistics import computed
@@ -44,6 +45,8 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """
     yield from _other_files(folder)
     shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.png"))
+    if (folder / mechanism_table.CSV).is_file():
+        yield from _mechanisms(folder, out)
     for paper in _papers(folder):
         of = counts.evidence_of(folder / paper / rerender.DATA)
         yield from _statistics(folder, paper, of, root, out)
@@ -90,24 +93,36 @@ def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -
         of_counts = [name for name in kind.reads if name not in (MECHANISMS, REFERENCE)]
         inputs: dict[str, object] = {name: getattr(of, name) for name in of_counts}
         if MECHANISMS in kind.reads:
-            inputs[MECHANISMS] = _criteria(folder, layout.scale, paper)
+            inputs[MECHANISMS] = _criteria(out, layout.scale, paper)
         if REFERENCE in kind.reads:
             named = content["specification"].get(REFERENCE)
             inputs[REFERENCE] = root / named if named else None
         text = computed(kind, numbers_of(layout), inputs)
         kept = rerender.statistics_file(spec, spec.stem)
-        data = gzip.compress(text.encode(), mtime=0) if kept.suffix == ".gz" else text
-        publish(out / kept.relative_to(folder), data)
-        packed = kept.read_bytes()
-        yield from _different(
-            f"{paper}/{spec.stem}", text, (gzip.decompress(packed) if kept.suffix == ".gz" else packed).decode()
-        )
+        (publish_packed if kept.suffix == ".xz" else publish)(out / kept.relative_to(folder), text)
+        yield from _different(f"{paper}/{spec.stem}", text, read_text(kept))
+
+
+def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
+    """Criteria, from the number of each run, and placebos and controls, from counts, of every paper and scale."""
+    stored, rows = mechanism_table.read(folder / mechanism_table.CSV), []
+    for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
+        data = folder / paper / rerender.DATA
+        of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
+        by_seed = own.fillna({"by_seed": ""}).set_index(["criterion", "arm"])["by_seed"].to_dict()
+        for one in counts.criteria_of(data, scale):
+            rows.append(mechanisms.judged(one, by_seed.get((one.criterion.name, one.arm), ""), scale))
+        for one in counts.controls_of(data, scale):
+            rows += controls.judged(one, of, scale)
+    mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
+    for name in (mechanism_table.CSV, mechanism_table.MARKDOWN):
+        yield from _differing(folder, out, name)
 
 
 def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
     """The judged criteria of a paper at a scale; a frame without rows where there are none."""
-    file = folder / "mechanisms.csv"
-    every = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=[*COLUMNS])
+    file = folder / mechanism_table.CSV
+    every = mechanism_table.read(file) if file.is_file() else pd.DataFrame(columns=[*COLUMNS])
     return every[(every["scale"] == scale) & (every["paper"] == paper) & (every["kind"] == CRITERION)]
 
 
@@ -124,11 +139,11 @@ def _claims(folder: Path, root: Path, out: Path) -> Iterator[str]:
     for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
         data = folder / paper / rerender.DATA
         claims, of = counts.claims_of(data, scale), counts.evidence_of(data)
-        criteria = _criteria(folder, scale, paper)
+        criteria = _criteria(out, scale, paper)
         references = root / rerender.REFERENCES
         summaries, contrasts = judged(claims, of, references, scale, criteria if len(criteria) else None)
         publish(work / scale / f"{paper}.csv", summaries)
-        kept = gzip.decompress((data / counts.CONTRASTS.format(scale)).read_bytes()).decode()
+        kept = read_text(data / counts.CONTRASTS.format(scale))
         yield from _different(f"{paper}, contrasts of claims at {scale} scale", contrasts, kept)
     frame = gather(work)
     shutil.rmtree(work)

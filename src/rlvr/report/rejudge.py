@@ -3,7 +3,6 @@
 For changed claims, or changed rules of judging: runs, counts, curves, tables and figures stay as they are.
 """
 
-import gzip
 import io
 import tempfile
 from collections.abc import Iterable
@@ -16,14 +15,14 @@ import typer
 from rlvr.claims import controls, mechanism_table
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.evaluate import judged
-from rlvr.claims.mechanisms import CRITERION
+from rlvr.claims.mechanisms import CRITERION, as_csv
 from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.plan import Plan
-from rlvr.files import Mistake, publish, publish_lines, read_json
+from rlvr.files import Mistake, publish, publish_packed, read_json
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 from rlvr.report import counts, readme, recompute, rerender
-from rlvr.report.snapshot import CRITERIA, SCALE
+from rlvr.report.snapshot import SCALE
 
 
 class NotInCounts(Mistake):
@@ -32,7 +31,7 @@ class NotInCounts(Mistake):
 
 def rejudge(folder: Path, plan: Plan) -> None:
     """Judges all papers of a snapshot at the scale of a plan. Raises NotInCounts, and then changes nothing."""
-    criteria = pd.read_csv(folder / CRITERIA)
+    criteria = mechanism_table.read(folder / mechanism_table.CSV)
     here = criteria["scale"] == plan.scale
     names = [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
     specs, known = {name: layout(plan, name) for name in names}, {name: controls.layout(plan, name) for name in names}
@@ -40,9 +39,8 @@ def rejudge(folder: Path, plan: Plan) -> None:
     for name in names:
         _check(name, needs([*specs[name], *(one.claim for one in known[name])]).scores, evidence[name])
     rows = [row for name in names for one in known[name] for row in controls.judged(one, evidence[name], plan.scale)]
-    rounded = pd.DataFrame(rows, columns=[*criteria]).to_csv(index=False, float_format="%.6g")  # as the stage does
     kept = criteria[~here | (criteria["kind"] == CRITERION)]
-    criteria = pd.concat([kept, pd.read_csv(io.StringIO(rounded))], ignore_index=True)
+    criteria = pd.concat([kept, mechanism_table.read(io.StringIO(as_csv(rows)))], ignore_index=True)
     with tempfile.TemporaryDirectory() as work:
         for name in names:
             own = criteria[(criteria["paper"] == name) & (criteria["scale"] == plan.scale)]
@@ -51,14 +49,13 @@ def rejudge(folder: Path, plan: Plan) -> None:
             summaries, contrasts = judged(*judging, of_mechanisms if len(of_mechanisms) else None)
             publish(Path(work, plan.scale, f"{name}.csv"), summaries)
             data = folder / name / rerender.DATA
-            publish_lines(data / counts.CLAIMS.format(plan.scale), (one.model_dump(mode="json") for one in specs[name]))
-            publish(data / counts.CONTRASTS.format(plan.scale), gzip.compress(contrasts.encode(), mtime=0))
+            counts.keep(data, plan.scale, {counts.CLAIMS: specs[name], counts.CONTROLS: known[name]})
+            publish_packed(data / counts.CONTRASTS.format(plan.scale), contrasts)
         before = pd.read_csv(folder / "claims.csv")
         claims = tested_together(pd.concat([before[before["scale"] != plan.scale], gather(Path(work))]))
     publish(folder / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     publish(folder / "claims.md", markdown(claims))
-    publish(folder / CRITERIA, criteria.to_csv(index=False, lineterminator="\n"))
-    publish(folder / "mechanisms.md", mechanism_table.markdown(criteria))
+    mechanism_table.publish_in(folder, criteria)
     recompute.publish_checksums(folder)
     publish(folder / "README.md", readme.page(folder))
 

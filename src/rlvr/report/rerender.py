@@ -1,10 +1,9 @@
 """What a table or figure of a snapshot is rendered from, kept beside it, and rendered again.
 
 `<paper>/.data/<item>.json` has the specification of the rendering stage and the names of the statistics that it reads,
-`<paper>/.data/<statistics>.csv`, or `.csv.gz` where they are large.
+`<paper>/.data/<statistics>.csv`, or `.csv.xz` where they are large.
 """
 
-import gzip
 import json
 import shutil
 import tempfile
@@ -18,7 +17,7 @@ from PIL import Image
 from rlvr.config.layouts import Layout
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan
-from rlvr.files import publish, read_json
+from rlvr.files import publish, publish_packed, read_json
 from rlvr.items import TABLES, figure, kinds, layout, table
 
 DATA = ".data"
@@ -43,9 +42,10 @@ def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
     publish(out / DATA / f"{item}.json", json.dumps(content, ensure_ascii=False, sort_keys=True) + "\n")
     for path in found:
         data, target = path.read_bytes(), out / DATA / path.name
-        if len(data) > LARGE:  # equal data give equal files
-            data, target = gzip.compress(data, mtime=0), target.with_name(f"{target.name}.gz")
-        publish(target, data)
+        if len(data) > LARGE:
+            publish_packed(target.with_name(f"{target.name}.xz"), data)
+        else:
+            publish(target, data)
 
 
 def copy(source: Path, target: Path) -> None:

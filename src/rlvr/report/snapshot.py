@@ -39,9 +39,6 @@ class SnapshotRefused(Exception):
     """The results are not those of this checkout's code."""
 
 
-CRITERIA = "mechanisms.csv"
-
-
 @dataclass(frozen=True)
 class Staying:
     """What a snapshot has of papers that stay: rows of runs.csv and claims.csv, and their contents."""
@@ -103,7 +100,9 @@ def take(
         claims = tested_together(together)
     if not items:
         _publish_claims(claims, out)
-    _publish_criteria(pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])]), out)
+    criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])])
+    if len(criteria):
+        mechanism_table.publish_in(out, criteria)
     runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
     if len(stay.runs):
         runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
@@ -191,12 +190,6 @@ def _criteria(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.
     return criteria.loc[criteria["paper"].isin(papers) & criteria["scale"].isin([plan.scale for plan in plans])]
 
 
-def _publish_criteria(criteria: pd.DataFrame, out: Path) -> None:
-    if len(criteria):
-        publish(out / "mechanisms.md", mechanism_table.markdown(criteria))
-        publish(out / CRITERIA, criteria.to_csv(index=False, lineterminator="\n"))
-
-
 def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
     """What a snapshot has of some papers. Raises SnapshotRefused where it lacks a policy that the plan needs."""
     if not papers:
@@ -218,7 +211,8 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
             )
         wanted |= policies
     contents = {paper["name"]: paper for paper in read_json(out / readme.CONTENTS)["papers"] if paper["name"] in papers}
-    criteria = pd.read_csv(out / CRITERIA) if (out / CRITERIA).is_file() else pd.DataFrame({"paper": []})
+    file = out / mechanism_table.CSV
+    criteria = mechanism_table.read(file) if file.is_file() else pd.DataFrame({"paper": []})
     of_papers = (claims.loc[claims["paper"].isin(papers)], contents, criteria.loc[criteria["paper"].isin(papers)])
     return Staying(runs.loc[runs["policy"].isin(wanted)], *of_papers)
 
