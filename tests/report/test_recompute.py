@@ -48,7 +48,9 @@ def made(tmp_path_factory):
         if of_table:
             spec.write_text(json.dumps(table.specification(plan, "lens", name, *references[:1] or [None])))
             table.main(spec, [Path(file) for file in paths.table("lens", name)], numbers)
-    criteria = [mechanisms.judged(one, "0.25 0.5" if one.runs else "", "smoke") for one in mechanisms.layout(plan, "lens")]
+    criteria = [
+        mechanisms.judged(one, "0.25 0.5" if one.runs else "", "smoke") for one in mechanisms.layout(plan, "lens")
+    ]
     publish(paths.mechanisms("lens"), mechanisms.as_csv(criteria))
     known = [one.model_dump(mode="json") for one in controls.layout(plan, "lens")]
     spec.write_text(json.dumps({"scale": "smoke", "controls": known}))
@@ -122,7 +124,15 @@ def test_a_changed_criterion_or_control_is_found(snapshot):
 
 
 @pytest.mark.parametrize(
-    "name", ["core.csv", "contrasts-smoke.csv.xz", "claims-smoke.jsonl.xz", "controls-smoke.jsonl.xz", "curves.jsonl.xz", COUNTS]
+    "name",
+    [
+        "core.csv",
+        "contrasts-smoke.csv.xz",
+        "claims-smoke.jsonl.xz",
+        "controls-smoke.jsonl.xz",
+        "curves.jsonl.xz",
+        COUNTS,
+    ],
 )
 def test_a_missing_file_is_an_error_with_its_name(snapshot, name):
     next((snapshot / "lens/.data").glob(f"{name}*")).unlink()

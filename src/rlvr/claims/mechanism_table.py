@@ -38,7 +38,11 @@ def gather(folder: Path) -> pd.DataFrame:
 
 def publish_in(folder: Path, rows: pd.DataFrame) -> None:
     """Writes the rows of a snapshot: by scale and paper, and of a paper its criteria before placebos and controls."""
-    frame = rows.assign(last=rows["kind"] != CRITERION).sort_values(["scale", "paper", "last"], kind="stable").drop(columns="last")
+    frame = (
+        rows.assign(last=rows["kind"] != CRITERION)
+        .sort_values(["scale", "paper", "last"], kind="stable")
+        .drop(columns="last")
+    )
     publish(folder / CSV, frame.to_csv(index=False, lineterminator="\n"))
     publish(folder / MARKDOWN, markdown(frame))
 

@@ -33,7 +33,9 @@ def page(folder: Path, *, pictures: bool = True) -> str:
     """The page; without `pictures` it has links to them."""
     contents, frame = read_json(folder / CONTENTS), claims_of(folder)
     criteria = folder / mechanism_table.CSV
-    judged = mechanism_table.read(criteria) if criteria.is_file() else pd.DataFrame({"paper": [], "kind": [], "met": []})
+    judged = (
+        mechanism_table.read(criteria) if criteria.is_file() else pd.DataFrame({"paper": [], "kind": [], "met": []})
+    )
     papers = [
         {
             **paper,
