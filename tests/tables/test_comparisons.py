@@ -59,7 +59,17 @@ LAYOUT = typed(
     cells=[cell("a", rates=CURVE), cell("m"), cell("other"), cell("placebo")],
     placebos={"m": ["placebo"]},
 )
-CRITERIA = pd.DataFrame([{"arm": "m", "met": "yes"}, {"arm": "m", "met": "no"}, {"arm": "other", "met": "not run"}])
+MET = {
+    "arm": "m",
+    "criterion": "omega",
+    "bound": "at least 0.1",
+    "measured": 0.25,
+    "low": 0.2,
+    "high": 0.3,
+    "met": "yes",
+}
+MISSED = {**MET, "criterion": "mass", "bound": "at least 0.01", "measured": 0.002, "low": np.nan, "met": "no"}
+CRITERIA = pd.DataFrame([MET, MISSED, {**MET, "arm": "other", "met": "not run"}])
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +127,10 @@ def test_placebos_are_no_methods_and_each_method_has_its_own(found):
 def test_a_method_acts_where_all_its_judged_criteria_are_met(found):
     assert row_of(found, arm="m", against="a", k=1)["acts"] == "no"
     assert row_of(found, arm="other", against="a", k=1)["acts"] == ""
+    measured = row_of(found, arm="m", against="placebo", k=8, effort="equal pass@1")["criteria"]
+    assert measured == "omega 0.25 [0.2, 0.3] (at least 0.1), mass 0.002 (needed at least 0.01)"
+    assert f"m, measured: {measured}." in comparisons.render(LAYOUT, found).notes
+    assert row_of(found, arm="other", against="a", k=1)["criteria"] == ""
     met = pd.DataFrame([{"arm": "m", "met": "yes"}, {"arm": "m", "met": "not run"}])
     assert comparisons.acts(met, "m") == "yes" and comparisons.acts(pd.DataFrame(), "m") == ""
 

@@ -12,6 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.claims.contrasts import EQUAL, PAPER
+from rlvr.claims.mechanism_table import numbers as measured
 from rlvr.claims.mechanisms import NO, NOT_RUN, YES
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import PERCENTAGE, SHARE, of_difference
@@ -79,8 +80,8 @@ def lay_out(item: Item, plan: Plan, paper: str) -> Layout:
 def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.DataFrame:
     """A row per benchmark, method, other arm, k and effort: the difference in percent points, and what is detectable.
 
-    `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria. `blind` is
-    pass@k of blind guesses, in [0, 1], where it is known.
+    `acts` is yes or no by the judged criteria of the method's arm, and empty for an arm without criteria; `criteria`
+    has their numbers in words. `blind` is pass@k of blind guesses, in [0, 1], where it is known.
     """
     rows, intervals = [], SeedsAndProblems(layout.confidence, SHARE)
     for panel, cells, baseline in blocks(layout):
@@ -105,6 +106,7 @@ def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.D
                         "detectable": None if lost else _detectable(*found, layout.confidence),
                         "not_comparable": found.reason if lost else None,
                         "acts": acts(mechanisms, cell.arm),
+                        "criteria": criteria(mechanisms, cell.arm),
                         "blind": blind(first, k),
                         **sizes(cell, **size),
                     }
@@ -154,6 +156,16 @@ def acts(mechanisms: pd.DataFrame, arm: str) -> str:
     return "" if not met else NO if NO in met else YES
 
 
+def criteria(mechanisms: pd.DataFrame, arm: str) -> str:
+    """The judged criteria of an arm, each with its number and its bound."""
+    rows = mechanisms[(mechanisms["arm"] == arm) & (mechanisms["met"] != NOT_RUN)] if len(mechanisms) else mechanisms
+    each = (
+        f"{row['criterion']} {measured(row) or 'no value'} ({'' if row['met'] == YES else 'needed '}{row['bound']})"
+        for _, row in rows.iterrows()
+    )
+    return ", ".join(each)
+
+
 # ---- rendering ----
 
 
@@ -197,6 +209,9 @@ def _notes(layout: Layout, statistics: pd.DataFrame, every: list[tuple[int, str]
     yield f"{ON_POWER.format(level=f'{100 * (1 - layout.confidence):g} %')}, at k = {every[-1][0]}{in_order}."
     if statistics["acts"].isin([YES, NO]).any():
         yield ON_CRITERIA
+        for label, rows in statistics.groupby("label", sort=False):
+            if isinstance(found := rows["criteria"].iloc[0], str) and found:
+                yield f"{label}, measured: {found}."
     guessed = statistics[statistics["blind"] > layout.statistics.largest_chance]
     for (benchmark, k), rows in guessed.groupby(["benchmark", "k"], sort=False):
         of = {"benchmark": benchmark, "k": k, "chance": PERCENT * rows["blind"].iloc[0]}
