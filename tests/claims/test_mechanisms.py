@@ -100,7 +100,8 @@ def test_a_criterion_is_met_by_the_mean_over_seeds_with_students_interval():
 def test_what_is_not_met_is_said_with_its_number():
     metrics = {"a": rows(kl=[0.25])}
     frame = pd.DataFrame([row_of(spec(criterion(), runs=runs), metrics) for runs in (("a",), ())])
-    assert unmet(frame, ["mine"]) == ["Mine: c is 0.25, needed at least 0.5"] and unmet(frame, ["other"]) == []
+    assert unmet(frame, ["mine"], {"M"}) == ["Mine: c is 0.25, needed at least 0.5"]
+    assert unmet(frame, ["other"], {"M"}) == unmet(frame, ["mine"], {"N"}) == []
     text = mechanism_table.markdown(frame)
     assert (
         "Met: 0 of 1 criterion rows. Of arms without runs at this scale: 1 more." in text
@@ -164,6 +165,13 @@ def test_each_paper_has_criteria_and_a_scale_has_their_runs(paper):
     assert {one.criterion.name for one in specs if one.runs} == {one.name for one in plan.papers[paper].paper.mechanism}
     assert all(len(one.baseline) == len(one.runs) for one in specs if one.criterion.against and one.runs)
     assert set(mechanisms.needs(specs)) <= set(plan.runs)
+
+
+def test_a_criterion_is_judged_in_each_model_that_its_arm_was_trained_from():
+    specs = [one for one in mechanisms.layout(plan_of("ace"), "ace") if one.arm == "ace_grpo_sum"]
+    assert {(one.model, len(one.runs)) for one in specs} == {("qwen2.5-math-7b", 12), ("qwen2-path", 12)}
+    without = mechanisms.layout(plan_of("ace"), "ace", ["core"])
+    assert {one.model for one in without if one.arm == "ace_grpo_sum"} == {"qwen2.5-math-7b"}
 
 
 def test_a_swept_arm_has_criteria_with_the_label_of_its_rows():

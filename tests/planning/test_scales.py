@@ -68,9 +68,17 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     more = set(full.runs) - set(laptop.runs)
     assert {full.runs[run].seed for run in more} == set(range(13, 26)), "repeats: 25 in place of the paper's 10"
     by_name = {
-        "ace": {"readings_matched", "readings_frontier", "readings_dapo", "shifts", "core_path", "core_path_hard"},
-        "lens": {"regime", "readings", "core_dose", "comparisons"},
-        "agrae": {"regime"},
+        "ace": {
+            "readings_matched",
+            "readings_frontier",
+            "readings_dapo",
+            "shifts",
+            "comparisons_path",
+            "core_path",
+            "core_path_hard",
+        },
+        "lens": {"regime", "readings", "core_dose", "comparisons", "comparisons_path"},
+        "agrae": {"regime", "comparisons_path"},
     }
     for paper in full.papers:
         asked, every = set(asked_for(full, paper)), set(full.papers[paper].all_items())
@@ -250,8 +258,8 @@ def test_the_default_is_the_first_items_and_a_laptop_makes_cores(laptop):
 def test_runs_that_papers_share_are_planned_once(laptop):
     """Each paper has its own minibatches and groups on a laptop; where sizes are the same, runs of two papers are."""
     runs = {paper: set(runs_of(laptop, paper)) for paper in laptop.papers}
-    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 288, "lens": 204, "agrae": 276}
-    assert len(set().union(*runs.values())) == 288 + 204 + 276
+    assert {paper: len(own) for paper, own in runs.items()} == {"ace": 372, "lens": 204, "agrae": 276}
+    assert len(set().union(*runs.values())) == 372 + 204 + 276
     equal = make_plan(ROOT, "smoke", ["lens", "agrae"])
     shared = set(runs_of(equal, "lens")) & set(runs_of(equal, "agrae"))
     assert shared and {equal.runs[run].estimator["name"] for run in shared} == {"grpo"}

@@ -59,17 +59,11 @@ LAYOUT = typed(
     cells=[cell("a", rates=CURVE), cell("m"), cell("other"), cell("placebo")],
     placebos={"m": ["placebo"]},
 )
-MET = {
-    "arm": "m",
-    "criterion": "omega",
-    "bound": "at least 0.1",
-    "measured": 0.25,
-    "low": 0.2,
-    "high": 0.3,
-    "met": "yes",
-}
+MET = {"arm": "m", "model": "M", "criterion": "omega", "bound": "at least 0.1", "met": "yes"}
+MET |= {"measured": 0.25, "low": 0.2, "high": 0.3}
 MISSED = {**MET, "criterion": "mass", "bound": "at least 0.01", "measured": 0.002, "low": np.nan, "met": "no"}
-CRITERIA = pd.DataFrame([MET, MISSED, {**MET, "arm": "other", "met": "not run"}])
+ELSEWHERE = {**MET, "model": "another", "criterion": "elsewhere", "met": "no"}
+CRITERIA = pd.DataFrame([MET, MISSED, ELSEWHERE, {**MET, "arm": "other", "met": "not run"}])
 
 
 @pytest.fixture(scope="module")
@@ -131,8 +125,8 @@ def test_a_method_acts_where_all_its_judged_criteria_are_met(found):
     assert measured == "omega 0.25 [0.2, 0.3] (at least 0.1), mass 0.002 (needed at least 0.01)"
     assert f"m, measured: {measured}." in comparisons.render(LAYOUT, found).notes
     assert row_of(found, arm="other", against="a", k=1)["criteria"] == ""
-    met = pd.DataFrame([{"arm": "m", "met": "yes"}, {"arm": "m", "met": "not run"}])
-    assert comparisons.acts(met, "m") == "yes" and comparisons.acts(pd.DataFrame(), "m") == ""
+    met = comparisons.judged(pd.DataFrame([MET, {**MET, "met": "not run"}]), "m", "M")
+    assert len(met) == 1 and comparisons.acts(met) == "yes" and comparisons.acts(pd.DataFrame()) == ""
 
 
 def test_what_is_detectable_is_found_with_a_power_of_80_percent():

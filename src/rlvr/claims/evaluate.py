@@ -298,7 +298,7 @@ def judged(
         rows = evaluate(claim, inputs, table)
         unmet: list[str] = []
         if criteria is not None and claim.tests_a_method:
-            unmet = mechanisms.unmet(criteria, claim.acting)
+            unmet = mechanisms.unmet(criteria, claim.acting, {one.model for one in claim.contrasts})
         summary, of_placebos = beside_placebos(claim, summarise(claim, rows, scale, unmet), inputs)
         summaries.append({**summary, **published(claim, table), **_distinct(claim, [] if unmet else rows, known)})
         contrasts += rows + of_placebos

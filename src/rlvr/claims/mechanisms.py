@@ -6,7 +6,7 @@ about scores is "not exercised" where a criterion of one of its arms is not met 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,17 +72,19 @@ def check_all(planned: PaperPlan, place: str) -> None:
 
 
 def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[CriterionSpec]:
-    """Each criterion of a paper for each of its arms, with the runs of some items (`of`), or of this scale."""
+    """Each criterion of a paper for each of its arms and models, with the runs of some items (`of`), or of this scale.
+
+    An arm without runs has one row, of the criterion's model or the paper's first.
+    """
     planned = plan.papers[paper]
     items = [planned.item(name) for name in of or asked_for(plan, paper)]
     settings = next(iter(planned.settings.values())) if planned.paper.mechanism else None
-    specs = []
+    shown, specs = {cell.model for item in items for cell in item.cells}, []
     for one, arm in [(criterion, arm) for criterion in planned.paper.mechanism for arm in criterion.arms]:
         assert settings is not None
-        models = [*planned.paper.models] if one.model is None else [one.model]
-        model = next((model for model in models if _runs(plan, items, model, arm)), models[0])
-        own = _runs(plan, items, model, arm)
-        specs.append(
+        models = [model for model in planned.paper.models if model in shown] if one.model is None else [one.model]
+        runs = {model: own for model in models if (own := _runs(plan, items, model, arm))}
+        specs += [
             CriterionSpec(
                 paper=paper,
                 short=planned.paper.short,
@@ -95,7 +97,8 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[Criterio
                 confidence=settings.statistics.confidence,
                 criterion=one,
             )
-        )
+            for model, own in (runs or {one.model or next(iter(planned.paper.models)): ()}).items()
+        ]
     return specs
 
 
@@ -237,9 +240,10 @@ def bound(one: Criterion) -> str:
     return " and ".join(f"{words} {end:.3g}" for words, end in ends.items() if end is not None)
 
 
-def unmet(frame: pd.DataFrame, arms: Sequence[str]) -> list[str]:
-    """The criteria of some arms that are not met, in words with their numbers."""
-    rows = frame[(frame["kind"] == CRITERION) & frame["arm"].isin(arms) & (frame["met"] == NO)]
+def unmet(frame: pd.DataFrame, arms: Sequence[str], models: Collection[str]) -> list[str]:
+    """The criteria of some arms that are not met in runs of some models, in words with their numbers."""
+    of_arms = (frame["kind"] == CRITERION) & frame["arm"].isin(arms) & frame["model"].isin(models)
+    rows = frame[of_arms & (frame["met"] == NO)]
     return [
         f"{row['label']}: {row['criterion']} is {row['measured']:.3g}, needed {row['bound']}"
         for _, row in rows.iterrows()

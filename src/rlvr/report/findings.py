@@ -32,14 +32,13 @@ DARK |= {"xtick.color": "#e6edf3", "ytick.color": "#e6edf3", "axes.labelcolor": 
 
 
 def rows(folder: Path, papers: Sequence[str]) -> pd.DataFrame:
-    """The rows of each paper of a snapshot that has comparisons (`of_paper`)."""
+    """The rows of each table of comparisons of a snapshot's papers (`of_paper`)."""
     found = []
     for paper in papers:
-        spec = folder / paper / rerender.DATA / f"{COMPARISONS}.json"
-        if spec.is_file():
+        for spec in sorted((folder / paper / rerender.DATA).glob(f"{COMPARISONS}*.json")):
             _, frames = rerender.read(spec)
             scores = [pd.read_csv(file) for file in sorted(spec.parent.glob("*.csv*"))]
-            found.append(of_paper(paper, frames[COMPARISONS], scores))
+            found.append(of_paper(paper, frames[spec.stem], scores))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 

@@ -109,9 +109,9 @@ def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
     for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
         data = folder / paper / rerender.DATA
         of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
-        by_seed = own.fillna({"by_seed": ""}).set_index(["criterion", "arm"])["by_seed"].to_dict()
+        by_seed = own.fillna({"by_seed": ""}).set_index(["criterion", "arm", "model"])["by_seed"].to_dict()
         for one in counts.criteria_of(data, scale):
-            rows.append(mechanisms.judged(one, by_seed.get((one.criterion.name, one.arm), ""), scale))
+            rows.append(mechanisms.judged(one, by_seed.get((one.criterion.name, one.arm, one.model), ""), scale))
         for one in counts.controls_of(data, scale):
             rows += controls.judged(one, of, scale)
     mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))

@@ -105,8 +105,8 @@ def statistics(layout: Layout, scores: Scores, mechanisms: pd.DataFrame) -> pd.D
                         },
                         "detectable": None if lost else _detectable(*found, layout.confidence),
                         "not_comparable": found.reason if lost else None,
-                        "acts": acts(mechanisms, cell.arm),
-                        "criteria": criteria(mechanisms, cell.arm),
+                        "acts": acts(own := judged(mechanisms, cell.arm, cell.model)),
+                        "criteria": criteria(own),
                         "blind": blind(first, k),
                         **sizes(cell, **size),
                     }
@@ -149,16 +149,21 @@ def _detectable(left_SN: Matrix, right_SN: Matrix, confidence: float) -> float |
     return PERCENT * smallest_difference(of, *difference_SN.shape, power=POWER, level=1 - confidence)
 
 
-def acts(mechanisms: pd.DataFrame, arm: str) -> str:
-    """Whether all judged criteria of an arm are met; empty where it has none."""
-    of = mechanisms[mechanisms["arm"] == arm]["met"] if len(mechanisms) else ()
-    met = set(of) - {NOT_RUN}
-    return "" if not met else NO if NO in met else YES
+def judged(mechanisms: pd.DataFrame, arm: str, model: str) -> pd.DataFrame:
+    """The criteria of an arm that were judged in runs of a model."""
+    if mechanisms.empty:
+        return mechanisms
+    of = (mechanisms["arm"] == arm) & (mechanisms["model"] == model) & (mechanisms["met"] != NOT_RUN)
+    return mechanisms[of]
 
 
-def criteria(mechanisms: pd.DataFrame, arm: str) -> str:
-    """The judged criteria of an arm, each with its number and its bound."""
-    rows = mechanisms[(mechanisms["arm"] == arm) & (mechanisms["met"] != NOT_RUN)] if len(mechanisms) else mechanisms
+def acts(rows: pd.DataFrame) -> str:
+    """Whether all of some judged criteria are met; empty where there are none."""
+    return "" if rows.empty else NO if (rows["met"] == NO).any() else YES
+
+
+def criteria(rows: pd.DataFrame) -> str:
+    """Judged criteria, each with its number and its bound."""
     each = (
         f"{row['criterion']} {measured(row) or 'no value'} ({'' if row['met'] == YES else 'needed '}{row['bound']})"
         for _, row in rows.iterrows()
