@@ -311,7 +311,7 @@ def test_a_contrast_of_two_claims_is_counted_once_whatever_its_sign():
 
 def test_contrasts_of_what_is_not_exercised_do_not_count():
     criteria = pd.DataFrame([{"kind": "criterion", "arm": "left", "label": "L", "criterion": "c", "measured": 0.0}])
-    criteria = criteria.assign(bound="at least 1", met="no")
+    criteria = criteria.assign(bound="at least 1", met="no", model="M")
     claim = plain().model_copy(update={"acting": ("left",)})
     csv, _ = judged([claim], Evidence(noisy(0, shift=0.4)), Path(), "laptop", criteria)
     frame = pd.read_csv(StringIO(csv))

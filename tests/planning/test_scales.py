@@ -221,8 +221,8 @@ def test_scales_that_are_like_each_other_are_refused(copy, one, two, message):
 
 
 def test_a_papers_own_sizes_at_a_scale_are_its_own(laptop):
-    """ACE has runs of twice the prompts too, a control."""
-    for paper, sizes in {"ace": {16, 32}, "lens": {4}, "agrae": {8}}.items():
+    """ACE has runs of twice the prompts too, a control, and those on shortest paths have four steps per batch."""
+    for paper, sizes in {"ace": {8, 16, 32}, "lens": {4}, "agrae": {8}}.items():
         runs = [laptop.runs[run] for run in runs_of(laptop, paper)]
         assert {run.rl.prompts_per_minibatch for run in runs} == sizes
 
