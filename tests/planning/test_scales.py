@@ -397,7 +397,6 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
 def test_a_paper_has_its_own_number_of_seeds_at_a_scale_until_a_scale_like_it_says_another(tmp_path):
     root = copied(tmp_path)
     edit(root, "papers/lens/scales.yaml", "seeds: 12", "seeds: 3")
-    edit(root, "papers/pacs/scales.yaml", "  seeds: 12\n", "")
     edit(root, "scale/laptop.yaml", "seeds: 8", "seeds: 7")
 
     def seeds(scale):

@@ -109,9 +109,13 @@ def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
     for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
         data = folder / paper / rerender.DATA
         of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
-        by_seed = own.fillna({"by_seed": ""}).set_index(["criterion", "arm", "model"])["by_seed"].to_dict()
+        told = own.fillna({"by_seed": ""}).to_dict("records")
+        by_name = {(row["criterion"], row["arm"], row["model"]): row for row in told}
         for one in counts.criteria_of(data, scale):
-            rows.append(mechanisms.judged(one, by_seed.get((one.criterion.name, one.arm, one.model), ""), scale))
+            kept = by_name.get((one.criterion.name, one.arm, one.model), {})
+            # Of a snapshot before 2026-11-29 the number of each run is not there.
+            unknown = kept and kept["seeds"] and not kept["by_seed"]
+            rows.append(kept if unknown else mechanisms.judged(one, kept.get("by_seed", ""), scale))
         for one in counts.controls_of(data, scale):
             rows += controls.judged(one, of, scale)
     mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
