@@ -83,7 +83,7 @@ def test_readme_has_an_interval_of_each_paper_from_its_comparisons(row):
 def test_a_row_of_readmes_table_is_one_method_of_a_table_of_comparisons(row):
     """The same method and benchmark has all its differences, at the paper's setting, and whether it acts."""
     acts = [cell.strip() for cell in row.split("|")][2]
-    tables = [pd.read_csv(path) for path in ROOT.glob("docs/results/*/.data/comparisons.csv*")]
+    tables = [pd.read_csv(path) for path in ROOT.glob("docs/results/*/.data/comparisons*.csv*")]
     methods = [rows for table in tables for _, rows in table[table["effort"] == PAPER].groupby(["benchmark", "arm"])]
     columns = ["difference", "difference_low", "difference_high"]
     found = [rows for rows in methods if all(_has(rows[columns], one) for one in triples(row)) and triples(row)]

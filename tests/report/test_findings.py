@@ -1,5 +1,6 @@
 """The picture of README: methods beside baseline, placebos and published gains (rlvr.report.findings)."""
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 from PIL import Image
@@ -26,9 +27,10 @@ def test_each_method_with_a_placebo_has_a_row_per_arm_at_the_largest_k(found):
     for (_, _, _), rows in found.groupby(["paper", "benchmark", "arm"]):
         assert (~rows["placebo"]).sum() == 1 and rows["placebo"].any() and rows["k"].nunique() == 1
     for paper, rows in found.groupby("paper"):
-        layout, frames = rerender.read(RESULTS / paper / ".data/comparisons.json")
-        assert set(rows["k"]) == {max(layout.k)}
-        kept = frames["comparisons"].set_index(["benchmark", "arm", "against", "k", "effort"])["difference"]
+        read = [rerender.read(spec) for spec in (RESULTS / paper / ".data").glob("comparisons*.json")]
+        assert set(rows["k"]) == {max(layout.k) for layout, _ in read}
+        every = pd.concat(frame for _, frames in read for frame in frames.values())
+        kept = every.set_index(["benchmark", "arm", "against", "k", "effort"])["difference"]
         for row in rows.itertuples():
             assert kept[row.benchmark, row.arm, row.against, row.k, row.effort] == row.difference
 

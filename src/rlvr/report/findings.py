@@ -122,7 +122,8 @@ def _spread(count: int) -> list[float]:
 
 
 def _label(row: Any) -> str:
-    return f"{row['label']}, @{row['k']}\n{row['benchmark']} → {row['data']}"
+    where = row["benchmark"] if row["data"] == row["benchmark"] else f"{row['benchmark']} → {row['data']}"
+    return f"{row['label']}, @{row['k']}\n{where}"
 
 
 def _look(color: str, *, hollow: bool, dark: bool) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import pandas as pd
 from pydantic import Field
 
 from rlvr.claims.contrasts import EQUAL, PAPER
-from rlvr.claims.mechanism_table import numbers as measured
 from rlvr.claims.mechanisms import NO, NOT_RUN, YES
 from rlvr.config.layouts import CellLayout, ScoresLayout
 from rlvr.config.measures import PERCENTAGE, SHARE, of_difference
@@ -164,8 +163,11 @@ def acts(rows: pd.DataFrame) -> str:
 
 def criteria(rows: pd.DataFrame) -> str:
     """Judged criteria, each with its number and its bound."""
+    from rlvr.claims.mechanism_table import numbers as measured  # planning loads this module, and no tabulate for it
+
     each = (
-        f"{row['criterion']} {measured(row) or 'no value'} ({'' if row['met'] == YES else 'needed '}{row['bound']})"
+        f"{row['criterion'].replace('_', ' ')} {measured(row) or 'no value'} "
+        f"({'' if row['met'] == YES else 'needed '}{row['bound']})"
         for _, row in rows.iterrows()
     )
     return ", ".join(each)
