@@ -173,7 +173,7 @@ def test_it_judges_every_published_set_of_a_paper_that_names_it_and_no_task():
         spec.data.verifier for spec in others.values()
     }
     laptop = make_plan(ROOT, "laptop", ["lens"])
-    assert {spec.data.verifier for spec in laptop.runs.values()} == {"operator_chain"}
+    assert {spec.data.verifier for spec in laptop.runs.values()} == {"operator_chain", "reasoning_gym"}
     assert maths.VERIFIER.version == 8, "and `math` is as it was"
 
 
