@@ -52,6 +52,8 @@ def test_comparisons_say_which_methods_there_are_and_whether_they_act():
         r"Pass@8 minus that of GRPO: METHOD −0.0 \[−1.5, +0.5\], **undecided** (its mechanism does not act)."
     ), "at the paper's setting, minus the baseline"
     assert "20.0 → 30.0" in line
+    for blind, end in ((0.8, " Blind guesses have 80 % there."), (0.1, ""), (None, "")):
+        assert answers.lines([scores(), comparisons().assign(blind=blind)], {}) == [line + end]
     (of_others,) = answers.lines([scores(seeds=2), comparisons()], {})
     assert "→" not in of_others, "fewer seeds are another experiment"
 

@@ -249,7 +249,7 @@ def test_a_papers_page_has_its_completions_under_another_verifier_once_asked_for
 def test_a_papers_page_has_its_criteria(by_hand):
     assert "mechanism" not in Page(page_layout("p", ["p"]), by_hand).render()
     row = {"scale": "laptop", "paper": "p", "short": "P", "kind": "criterion", "criterion": "acts", "arm": "a"}
-    row |= {"label": "Arm A", "says": "It moves", "place": "sec. 1", "bound": "at least 2", "seeds": 8}
+    row |= {"stand_in": "m", "label": "Arm A", "says": "It moves", "place": "sec. 1", "bound": "at least 2", "seeds": 8}
     row |= {"measured": 0.5, "low": 0.25, "high": 0.75, "met": "no"}
     path = by_hand / "mechanisms/laptop/p.csv"
     path.parent.mkdir(parents=True)

@@ -86,6 +86,7 @@ def _shown(row: pd.Series) -> dict[str, Any]:
         "kind": row["kind"],
         "criterion": row["criterion"],
         "arm": row["label"] if row["kind"] == CRITERION else f"{row['label']} ({row['place']})",
+        "model": row["stand_in"],
         "bound": row["bound"],
         "measured": numbers(row),
         "seeds": int(row["seeds"]),

@@ -13,6 +13,7 @@ from rlvr.statistics.shown import direction, records
 BASE = "base"  # the arm that is not trained with RL
 ON = ["model", "benchmark"]
 DIFFERENCE = ("difference", "difference_low", "difference_high")
+MANY = 0.2  # of blind guesses that are right, as `largest_chance` of config/defaults.yaml
 
 
 def lines(
@@ -62,7 +63,9 @@ def _compared(rows: pd.DataFrame) -> str:
     """Each method minus the baseline, which is the first arm that methods are compared with."""
     baseline = rows["against"].iloc[0]
     own = rows[(rows["effort"] == PAPER) & (rows["against"] == baseline)]
-    return _methods(own, str(rows["against_label"].iloc[0]))
+    said = _methods(own, str(rows["against_label"].iloc[0]))
+    guessed = own.loc[own["k"] == own["k"].max(), "blind"].max() if "blind" in own else 0.0
+    return f"{said} Blind guesses have {100 * guessed:.0f} % there." if said and guessed > MANY else said
 
 
 def _scored(rows: pd.DataFrame, hidden: Collection[str]) -> str:

@@ -86,7 +86,7 @@ class Page:
     def _findings(self, compared: dict[str, list[pd.DataFrame]]) -> str:
         """The picture of each method beside baseline, placebos and published gain, light and dark; its name, or ""."""
         frames = {name: [f for f in frames if "against" in f] for name, frames in compared.items()}
-        rows = [findings.of_paper(name, of[0], compared[name]) for name, of in frames.items() if of]
+        rows = [findings.of_paper(name, one, compared[name]) for name, of in frames.items() for one in of]
         found = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
         if found.empty:
             return ""
