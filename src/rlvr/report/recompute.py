@@ -110,12 +110,11 @@ def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
         data = folder / paper / rerender.DATA
         of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
         told = own.fillna({"by_seed": ""}).to_dict("records")
+        earlier = not any(row["by_seed"] for row in told)  # made before 2026-11-29, without the number of each run
         by_name = {(row["criterion"], row["arm"], row["model"]): row for row in told}
         for one in counts.criteria_of(data, scale):
             kept = by_name.get((one.criterion.name, one.arm, one.model), {})
-            # Of a snapshot before 2026-11-29 the number of each run is not there.
-            unknown = kept and kept["seeds"] and not kept["by_seed"]
-            rows.append(kept if unknown else mechanisms.judged(one, kept.get("by_seed", ""), scale))
+            rows.append(kept if kept and earlier else mechanisms.judged(one, kept.get("by_seed", ""), scale))
         for one in counts.controls_of(data, scale):
             rows += controls.judged(one, of, scale)
     mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
