@@ -392,16 +392,3 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
     assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.3 * own])
     core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
     assert core < matched and len(plan.runs.keys() & core) == 15 and len(matched - core) == 2 * 3
-
-
-def test_a_paper_has_its_own_number_of_seeds_at_a_scale_until_a_scale_like_it_says_another(tmp_path):
-    root = copied(tmp_path)
-    edit(root, "papers/lens/scales.yaml", "seeds: 12", "seeds: 3")
-    edit(root, "scale/laptop.yaml", "seeds: 8", "seeds: 7")
-
-    def seeds(scale):
-        plan = make_plan(root, scale, ["lens", "pacs"])
-        return [len({plan.runs[name].seed for name in runs_of(plan, paper)}) for paper in ("lens", "pacs")]
-
-    assert seeds("laptop") == [3, 7]
-    assert seeds("short") == [5, 5], "a scale of its own is nearer than what LENS has at the scale that it is like"

@@ -149,16 +149,6 @@ def _read_at_scale(
     return validate(AtScale, layers), layers
 
 
-def _seeds(layers: list[Layer], folder: Path, paper: str, root: Path, *, scales: bool) -> int | None:
-    """The number of seeds that the last scale of a chain gives; at each, what the paper has goes before."""
-    read = paper_folders.read_scales(folder, paper, root) if scales else None
-    own, found = read.content if read else {}, None
-    for layer in layers:
-        of_paper = (own.get(layer.content["name"]) or {}).get("seeds")
-        found = of_paper or layer.content.get("seeds") or found
-    return found
-
-
 def _check_at_scale(layer: Layer, paper: Paper, data: dict[str, Any]) -> None:
     """Raises ConfigError for a mistake in what a paper has at one scale."""
     check_part(AtScale, layer)
@@ -193,7 +183,6 @@ class Sources:
     scale_layers: list[Layer]
     papers: dict[str, tuple[Paper, Layer]]
     at_scale: dict[str, tuple[AtScale, list[Layer]]]  # by paper
-    seeds: dict[str, int | None]  # by paper; None: the paper's own
 
     def of_scale(self, paper: str | None = None, model: str | None = None) -> list[Layer]:
         """The scale's settings for all papers, those for one, or those for a model of one."""
@@ -246,5 +235,4 @@ def read_sources(root: Path, scale: str, papers: list[str], own: str = "") -> So
         layers,
         checked,
         at_scale,
-        {name: _seeds(layers, folder, name, root, scales=not own) for name in checked},
     )

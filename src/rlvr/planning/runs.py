@@ -29,7 +29,7 @@ class PaperRuns:
     def __init__(self, sources: Sources, plan: Plan, paper: Paper, layer: Layer, arms: Arms):
         self.sources, self.plan, self.paper, self.layer, self.arms = sources, plan, paper, layer, arms
         self.scale = sources.scale
-        self.seeds = _seeds(paper.seeds, sources.seeds[paper.name])
+        self.seeds = _seeds(paper.seeds, self.scale.seeds)
         self.model_layers = {model: self._model_layers(model) for model in paper.models}
         self.settings = {model: self._settings_of(model) for model in paper.models}
         self.sft = {m: settings.sft if self.scale.fine_tunes(m) else None for m, settings in self.settings.items()}

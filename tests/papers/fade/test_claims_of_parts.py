@@ -44,11 +44,12 @@ def of_hidden(one: ClaimSpec, rows: dict) -> dict:
 
 def test_correct_responses_are_three_times_as_correlated(plan):
     one = laid(plan, "correct_more_correlated")
-    names, rights = runs(one, "mean"), np.linspace(0.3, 0.4, 8)
+    names = runs(one, "mean")
+    seeds, rights = len(names), np.linspace(0.3, 0.4, len(names))
     row = of_hidden(one, {run: hidden(rho, 0.1) for run, rho in zip(names, rights, strict=True)})
-    expected = stats.t.interval(0.95, 7, rights.mean() / 0.1, stats.sem(rights) / 0.1)
+    expected = stats.t.interval(0.95, seeds - 1, rights.mean() / 0.1, stats.sem(rights) / 0.1)
     assert (row["estimate"], row["low"], row["high"]) == pytest.approx((3.5, *expected))
-    assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == 8
+    assert meaning(row["verdict"]) == REPRODUCED and row["seeds"] == seeds
     fewer = of_hidden(one, {run: hidden(0.106 + d / 100, 0.1) for run, d in zip(names, rights, strict=True)})
     assert fewer["verdict"] == CONTRADICTED and fewer["high_of_all"] > 1, (
         "1.1 times: smaller than claimed, not opposite"
@@ -62,10 +63,10 @@ def test_correct_responses_are_three_times_as_correlated(plan):
 
 def test_residuals_against_the_clt(plan):
     one = laid(plan, "failed_residual_beyond_clt")
-    noise = np.linspace(-0.01, 0.01, 8)
+    names = runs(one, "asym_failures")
     for ratio, verdict in ((0.76, REPRODUCED), (0.3, CONTRADICTED)):
-        names = zip(runs(one, "asym_failures"), noise, strict=True)
-        row = of_hidden(one, {run: hidden(0.1, 0.1, ratio + d) for run, d in names})
+        noise = zip(names, np.linspace(-0.01, 0.01, len(names)), strict=True)
+        row = of_hidden(one, {run: hidden(0.1, 0.1, ratio + d) for run, d in noise})
         assert row["estimate"] == pytest.approx(ratio / 0.4) and meaning(row["verdict"]) == verdict
 
 

@@ -212,4 +212,3 @@ class AtScale(Strict):
     without: list[Name] = []  # tables and figures that the scale cannot make
     by_name: list[Name] = []  # tables whose companions are made only where they are asked for by name
     companions: bool | None = None  # null: as the scale
-    seeds: Positive | None = None  # null: as the scale
