@@ -110,11 +110,10 @@ def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
         data = folder / paper / rerender.DATA
         of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
         told = own.fillna({"by_seed": ""}).to_dict("records")
-        earlier = not any(row["by_seed"] for row in told)  # made before 2026-11-29, without the number of each run
-        by_name = {(row["criterion"], row["arm"], row["model"]): row for row in told}
+        by_seed = {(row["criterion"], row["arm"], row["model"]): row["by_seed"] for row in told}
         for one in counts.criteria_of(data, scale):
-            kept = by_name.get((one.criterion.name, one.arm, one.model), {})
-            rows.append(kept if kept and earlier else mechanisms.judged(one, kept.get("by_seed", ""), scale))
+            of_runs = by_seed.get((one.criterion.name, one.arm, one.model), "")
+            rows.append(mechanisms.judged(one, of_runs, scale))
         for one in counts.controls_of(data, scale):
             rows += controls.judged(one, of, scale)
     mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
