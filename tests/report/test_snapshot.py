@@ -166,6 +166,16 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
         taken(plan, results, out, items=["tabel1"])
 
 
+def test_without_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_path):
+    out, figures = tmp_path / "docs", set(asked_for(plan, "lens")) & set(plan.papers["lens"].figures)
+    taken(plan, results, out, pictures=False)
+    assert not list(out.rglob("*.png")) and figures
+    assert {file.stem for file, _ in rerender.items(out)} == set(asked_for(plan, "lens"))
+    page = (out / "README.md").read_text()
+    assert ".png" not in page and "Pictures are not kept here" in page
+    assert all(f"**{plan.papers['lens'].item(name).content.title}" in page for name in figures)
+
+
 def bytes_in(folder: Path) -> dict[Path, bytes]:
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 

@@ -39,7 +39,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
     papers = [
         {
             **paper,
-            **results(folder / paper["name"], paper["items"]),
+            **results(folder / paper["name"], paper["items"], pictures=contents["pictures"]),
             "answers": found(folder / paper["name"]),
             "missed": controls.missed(judged[judged["paper"] == paper["name"]]),
         }
@@ -48,7 +48,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
     return text.render(
         "snapshot.md.j2",
         **{**contents, "papers": papers},
-        pictures=pictures,
+        shown=pictures,
         compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
         runs=runs.read(folder),
         criteria=criteria.is_file(),
@@ -65,15 +65,15 @@ def found(folder: Path) -> list[str]:
     return answers.lines([frame for frame in frames if {"label", "k"} <= set(frame)], {})
 
 
-def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:
-    """A paper's tables and figures in a snapshot."""
+def results(folder: Path, items: list[str], *, pictures: bool = True) -> dict[str, list[dict[str, str]]]:
+    """A paper's tables and figures in a snapshot; without `pictures` the latter have none."""
     found: dict[str, list[dict[str, str]]] = {"tables": [], "figures": []}
     for item in items:
         layout, frames = rerender.read(folder / rerender.DATA / f"{item}.json")
         if (folder / f"{item}.md").is_file():
             found["tables"].append({"title": layout.title, "file": f"{folder.name}/{item}.md"})
             continue
-        smooth, picture = getattr(layout, "smooth", None), f"{folder.name}/{item}.png"
+        smooth, picture = getattr(layout, "smooth", None), f"{folder.name}/{item}.png" if pictures else ""
         found["figures"].append(captions.figure(layout, smooth, [*frames.values()], picture))
     return found
 

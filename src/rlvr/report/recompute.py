@@ -62,11 +62,12 @@ def _papers(folder: Path) -> list[str]:
 
 
 def render_figures(out: Path, root: Path) -> None:
-    """Draws the pictures of a folder that `recompute` wrote."""
+    """Draws the pictures of a folder that `recompute` wrote, and its page with them."""
     for spec, shown in rerender.items(out):
-        if shown.suffix == ".png":
+        if shown.suffix == rerender.PICTURE:
             rerender.render(spec, shown, root)
     findings.publish(out, _papers(out))
+    readme.publish_with(out, **{**read_json(out / readme.CONTENTS), "pictures": True})
 
 
 def _other_files(folder: Path) -> Iterator[str]:

@@ -21,6 +21,7 @@ from rlvr.files import publish, publish_packed, read_json
 from rlvr.items import TABLES, figure, kinds, layout, table
 
 DATA = ".data"
+PICTURE = ".png"
 LARGE = 8_000  # bytes of statistics that are compressed
 REFERENCES = Path("config/papers")
 
@@ -50,7 +51,7 @@ def keep(plan: Plan, paper: str, item: str, paths: Paths, out: Path) -> None:
 
 def copy(source: Path, target: Path) -> None:
     """Copies a table unchanged, a picture in 64 colours, which takes a fifth of the space and looks the same."""
-    if source.suffix != ".png":
+    if source.suffix != PICTURE:
         shutil.copyfile(source, target)
         return
     with Image.open(source) as picture:
@@ -66,7 +67,7 @@ def items(folder: Path) -> Iterator[tuple[Path, Path]]:
 def items_of(paper: Path) -> Iterator[tuple[Path, Path]]:
     """The same of a paper's folder of a snapshot."""
     for spec in sorted(paper.glob(f"{DATA}/*.json")):
-        suffix = ".md" if read_json(spec)["folder"] == TABLES else ".png"
+        suffix = ".md" if read_json(spec)["folder"] == TABLES else PICTURE
         yield spec, spec.parents[1] / (spec.stem + suffix)
 
 

@@ -57,14 +57,16 @@ def take(
     items: Sequence[str] = (),
     allow: str = "",
     keep: Sequence[str] = (),
+    pictures: bool = True,
 ) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
     scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Raises MissingResults where a file is missing, and SnapshotRefused where the
-    policies are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page
-    then has, or where `out` lacks a policy of a paper to keep, since its settings changed.
+    has too, stay as `out` has them. Without `pictures` it has only what they are drawn from. Raises MissingResults
+    where a file is missing, and SnapshotRefused where the policies are not of this checkout's code
+    (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a policy of
+    a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
     anew = {name: list(items) or asked_for(plan, name) for name in names if name not in keep}
@@ -91,10 +93,12 @@ def take(
     for paper, name in ((paper, name) for paper, names in anew.items() for name in names):
         rerender.keep(plan, paper, name, paths, out / paper)
         source = _rendered(plan, paths, paper, name)
-        rerender.copy(source, out / paper / source.name)
+        if pictures or source.suffix != rerender.PICTURE:
+            rerender.copy(source, out / paper / source.name)
     for one in kept:
         one.write(out / one.paper / rerender.DATA)
-    findings.publish(out, names)
+    if pictures:
+        findings.publish(out, names)
     if len(stay.claims):
         together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
         claims = tested_together(together)
@@ -118,6 +122,7 @@ def take(
         about=[plan.about.strip(), *(f"Claims stand at {p.scale} scale too. {p.about.strip()}" for p in others)],
         made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
+        pictures=pictures,
         papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
     )
     return list(anew)
@@ -229,6 +234,9 @@ def main(
     keep: Annotated[
         str, typer.Option(metavar="PAPERS", help="Papers that stay as the folder has them, separated by commas.")
     ] = "",
+    pictures: Annotated[
+        bool, typer.Option(help="Keep pictures; `rlvr recompute FOLDER --out` draws them in any case.")
+    ] = True,
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
     ] = "",
@@ -245,7 +253,7 @@ def main(
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay)
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, pictures)
     except MissingResults as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
