@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
-from rlvr.config.plan import asked_for
+from rlvr.config.plan import asked_for, core_items
 from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
 from rlvr.report import findings, readme, rerender
@@ -174,6 +175,15 @@ def test_without_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_pat
     page = (out / "README.md").read_text()
     assert ".png" not in page and "Pictures are not kept here" in page
     assert all(f"**{plan.papers['lens'].item(name).content.title}" in page for name in figures)
+
+
+def test_without_cores_it_has_the_other_tables_and_figures_and_every_claim(results, plan, tmp_path):
+    out, whole = tmp_path / "docs", replace(plan, items="all")
+    by_hand(whole, results, "lens")
+    taken(whole, results, out, cores=False)
+    cores = {name for _, name in core_items(whole)}
+    assert cores and {spec.stem for spec, _ in rerender.items(out)} == {*asked_for(whole, "lens")} - cores
+    assert "LENS is ahead" in (out / "claims.md").read_text()
 
 
 def bytes_in(folder: Path) -> dict[Path, bytes]:

@@ -19,7 +19,7 @@ from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import DISTINCT, gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
-from rlvr.config.plan import Plan, asked_for
+from rlvr.config.plan import Plan, asked_for, core_items
 from rlvr.files import publish, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
@@ -58,18 +58,21 @@ def take(
     allow: str = "",
     keep: Sequence[str] = (),
     pictures: bool = True,
+    cores: bool = True,
 ) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
     scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Without `pictures` it has only what they are drawn from. Raises MissingResults
-    where a file is missing, and SnapshotRefused where the policies are not of this checkout's code
-    (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a policy of
-    a paper to keep, since its settings changed.
+    has too, stay as `out` has them. Without `pictures` it has only what they are drawn from, without `cores` no table
+    or figure of a paper's core. Raises MissingResults where a file is missing, and SnapshotRefused where the policies
+    are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has,
+    or where `out` lacks a policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
-    anew = {name: list(items) or asked_for(plan, name) for name in names if name not in keep}
+    known = [] if cores else core_items(plan)
+    of = {name: list(items) or [one for one in asked_for(plan, name) if (name, one) not in known] for name in names}
+    anew = {name: found for name, found in of.items() if name not in keep}
     stay = _staying(plan, out, [name for name in names if name in keep])
     claims = pd.DataFrame() if items else _claims(paths, list(anew), [plan, *others])
     policies = _policies(plan, paths, anew)
@@ -237,6 +240,7 @@ def main(
     pictures: Annotated[
         bool, typer.Option(help="Keep pictures; `rlvr recompute FOLDER --out` draws them in any case.")
     ] = True,
+    cores: Annotated[bool, typer.Option(help="Take the tables and figures of the papers' cores too.")] = True,
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
     ] = "",
@@ -253,7 +257,7 @@ def main(
     try:
         plan = make_plan(Path(), scale, names)
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, pictures)
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, pictures, cores)
     except MissingResults as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
