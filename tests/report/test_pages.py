@@ -352,6 +352,15 @@ def test_table_3_of_a_grae_is_set_by_the_stages_command(tmp_path):
     assert all(path.stat().st_size > 300 for path in out)
 
 
+def test_whole_bounds_are_written_alike_beside_any_other_claims(tmp_path):
+    """Else the claims of one paper differ from the same rows of five."""
+    whole = claims_row(threshold=0, no_effect=0, size=2)
+    (tmp_path / "laptop").mkdir()
+    pd.DataFrame([whole]).to_csv(tmp_path / "laptop/p.csv", index=False)
+    (row,) = gather(tmp_path).to_dict("records")
+    assert [str(row[name]) for name in ("threshold", "no_effect", "size")] == ["0.0", "0.0", "2.0"]
+
+
 def test_claims_of_an_earlier_version_are_named(by_hand):
     path = by_hand / "claims" / "laptop" / "p.csv"
     pd.DataFrame([claims_row()]).drop(columns=["p"]).to_csv(path, index=False)

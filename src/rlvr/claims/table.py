@@ -67,6 +67,7 @@ CHOSEN = (
     "chosen so that the baseline gains pass@1, loses pass@k at large k and loses half of its entropy (docs/log.md)."
 )
 LEVEL = 0.05  # of false discoveries
+BOUNDS = ("threshold", "no_effect", "size")  # read as numbers with a point, whatever other claims have
 DISTINCT = ("distinct", "distinct_decided")  # contrasts that no earlier claim of the kind has, and those that differ
 
 
@@ -76,7 +77,7 @@ def gather(folder: Path) -> pd.DataFrame:
     `p_of_all_claims` is the adjusted p over all claims of a scale and effort (`false_discoveries`).
     """
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
-    frames = {path: pd.read_csv(path) for path in files}
+    frames = {path: pd.read_csv(path, dtype=dict.fromkeys(BOUNDS, float)) for path in files}
     if old := [path for path, frame in frames.items() if not {"p", "reason", "of", "distinct"} <= set(frame)]:
         raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
     frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
