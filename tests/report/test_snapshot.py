@@ -26,7 +26,7 @@ from rlvr.report import findings, readme, rerender
 from rlvr.report.history import objections, unused
 from rlvr.report.rerender import copy
 from rlvr.report.runs import ORIGIN, described
-from rlvr.report.snapshot import MissingResults, SnapshotRefused, take
+from rlvr.report.snapshot import MissingResults, SnapshotRefused, main, take
 from rlvr.statistics.table_rows import pass_at_k_rows
 
 PROVENANCE = {"commit": "c0ffee", "lock_sha256": "beef", "processor": "a core", "finished": "2026-11-21T10:00:00Z"}
@@ -184,6 +184,12 @@ def test_without_cores_it_has_the_other_tables_and_figures_and_every_claim(resul
     cores = {name for _, name in core_items(whole)}
     assert cores and {spec.stem for spec, _ in rerender.items(out)} == {*asked_for(whole, "lens")} - cores
     assert "LENS is ahead" in (out / "claims.md").read_text()
+
+
+@pytest.mark.parametrize("options", [{"cores": False}, {"pictures": False}, {"items": ["table1"]}])
+def test_papers_that_stay_are_not_mixed_with_a_smaller_snapshot(options):
+    with pytest.raises(SystemExit, match="--keep: not with --"):
+        main(papers="lens", keep="lens", **options)
 
 
 def bytes_in(folder: Path) -> dict[Path, bytes]:

@@ -250,6 +250,8 @@ def main(
     stay = keep.split(",") if keep else []
     if stay and items:
         raise SystemExit("--keep: not with --item, whose snapshots have no claims")
+    if stay and not (pictures and cores):
+        raise SystemExit("--keep: not with --no-pictures or --no-cores, which are of the whole snapshot")
     if unknown := [name for name in stay if name not in names]:
         raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
     claims = gather(results / "claims") if not items else pd.DataFrame()
