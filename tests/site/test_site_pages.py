@@ -53,7 +53,7 @@ def snapshot(tmp_path: Path) -> Path:
     }.items():
         (folder / "ace" / ".data" / f"{item}.json").write_text(json.dumps(content))
     paper = {"name": "ace", "short": "ACE", "title": "T", "authors": "A", "year": 2026, "items": ["core", "curves"]}
-    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "papers": [paper]}
+    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "pictures": True, "papers": [paper]}
     (folder / "contents.json").write_text(json.dumps(about))
     (folder / "ace" / "curves.png").write_bytes(b"some bytes")
     (folder / "ace" / "core.md").write_text("# Core\n")
