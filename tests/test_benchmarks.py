@@ -290,12 +290,7 @@ def test_at_equal_pass_1_the_baseline_at_another_rate_rarely_differs_and_a_bette
             assert above >= 90 and below == 0, done.stdout
 
 
-# ---- docs/tasks.md ----
-
-
-@pytest.fixture(scope="module")
-def script():
-    return benchmark("tasks")
+# ---- benchmarks/placebos.py ----
 
 
 def test_a_method_that_is_its_own_placebo_is_seldom_decided():
@@ -304,7 +299,19 @@ def test_a_method_that_is_its_own_placebo_is_seldom_decided():
     *rows, of_all = done.stdout.splitlines()
     undecided = [float(re.search(r"undecided (\d\.\d+)", row)[1]) for row in rows]
     assert {row.partition(",")[0] for row in rows} == {"ACE", "LENS", "A-GRAE", "FADE", "PACS"}
-    assert np.mean(undecided) > 0.93 and of_all.startswith(f"{len(rows)} rows: undecided {np.mean(undecided):.3f}")
+    assert (
+        min(undecided) > 0.85
+        and np.mean(undecided) > 0.93
+        and of_all.startswith(f"{len(rows)} rows: undecided {np.mean(undecided):.3f}")
+    )
+
+
+# ---- docs/tasks.md ----
+
+
+@pytest.fixture(scope="module")
+def script():
+    return benchmark("tasks")
 
 
 def test_the_page_has_ten_tasks_that_the_script_reads(script):

@@ -45,8 +45,9 @@ class Snapshot:
 
     def results(self, paper: str) -> dict[str, Any]:
         """The paper's tables and figures."""
-        items = {one["name"]: one["items"] for one in read_json(self.folder / readme.CONTENTS)["papers"]}
-        return readme.results(self.folder / paper, items.get(paper, []))
+        contents = read_json(self.folder / readme.CONTENTS)
+        items = {one["name"]: one["items"] for one in contents["papers"]}
+        return readme.results(self.folder / paper, items.get(paper, []), pictures=contents["pictures"])
 
 
 def write(root: Path, out: Path, statements: Path, taken: Snapshot) -> None:

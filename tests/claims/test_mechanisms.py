@@ -102,6 +102,11 @@ def test_what_is_not_met_is_said_with_its_number():
     frame = pd.DataFrame([row_of(spec(criterion(), runs=runs), metrics) for runs in (("a",), ())])
     assert unmet(frame, ["mine"], {"M"}) == ["Mine: c is 0.25, needed at least 0.5"]
     assert unmet(frame, ["other"], {"M"}) == unmet(frame, ["mine"], {"N"}) == []
+    both = pd.concat([frame, frame.assign(model="N", stand_in="n")])
+    assert unmet(both, ["mine"], {"M", "N"}) == [f"Mine ({m}): c is 0.25, needed at least 0.5" for m in "MN"]
+    assert mechanism_table.markdown(both).count("| mine") == mechanism_table.markdown(frame).count("| mine") * 2
+    same = mechanism_table.markdown(pd.concat([frame, frame.assign(model="N")]))
+    assert "Met: 0 of 1 criterion rows." in same, "two models with one stand-in have the same runs"
     text = mechanism_table.markdown(frame)
     assert (
         "Met: 0 of 1 criterion rows. Of arms without runs at this scale: 1 more." in text
@@ -172,6 +177,12 @@ def test_a_criterion_is_judged_in_each_model_that_its_arm_was_trained_from():
     assert {(one.model, len(one.runs)) for one in specs} == {("qwen2.5-math-7b", 12), ("qwen2-path", 12)}
     without = mechanisms.layout(plan_of("ace"), "ace", ["core"])
     assert {one.model for one in without if one.arm == "ace_grpo_sum"} == {"qwen2.5-math-7b"}
+
+
+def test_pictures_of_both_sets_have_the_criterion():
+    specs = mechanisms.layout(make_plan(ROOT, "full-short", ["agrae"]), "agrae")
+    found = {one.model for one in specs if one.criterion.name == "omega_crosses_a_half_pictures" and one.runs}
+    assert found == {"qwen2.5-vl-3b-instruct", "qwen2.5-vl-3b-medical"}
 
 
 def test_a_swept_arm_has_criteria_with_the_label_of_its_rows():

@@ -1,6 +1,7 @@
 """What was found, in words: from statistics of pass@k and of comparisons to lines of a page."""
 
 import pandas as pd
+import yaml
 from conftest import ROOT
 
 from rlvr.claims.contrasts import EQUAL, PAPER
@@ -52,10 +53,15 @@ def test_comparisons_say_which_methods_there_are_and_whether_they_act():
         r"Pass@8 minus that of GRPO: METHOD −0.0 \[−1.5, +0.5\], **undecided** (its mechanism does not act)."
     ), "at the paper's setting, minus the baseline"
     assert "20.0 → 30.0" in line
-    for blind, end in ((0.8, " Blind guesses have 80 % there."), (0.1, ""), (None, "")):
+    for blind, end in ((0.8, " Blind guesses have 80 % at this k."), (0.1, ""), (None, "")):
         assert answers.lines([scores(), comparisons().assign(blind=blind)], {}) == [line + end]
     (of_others,) = answers.lines([scores(seeds=2), comparisons()], {})
     assert "→" not in of_others, "fewer seeds are another experiment"
+
+
+def test_guesses_that_are_told_are_those_that_no_claim_is_judged_beside():
+    defaults = yaml.safe_load((ROOT / "config/defaults.yaml").read_text())
+    assert defaults["statistics"]["largest_chance"] == answers.MANY
 
 
 def test_there_is_no_line_without_a_comparison():
@@ -65,7 +71,7 @@ def test_there_is_no_line_without_a_comparison():
 
 
 def test_the_committed_results_have_a_line_for_each_set_of_each_paper():
-    for paper in ("ace", "agrae", "fade", "lens"):
+    for paper, count in {"ace": 4, "agrae": 1, "fade": 1, "lens": 1, "pacs": 5}.items():
         lines = readme.found(ROOT / "docs/results" / paper)
-        assert len(lines) == (4 if paper == "ace" else 1)
+        assert len(lines) == count
         assert all("→" in line and "minus that of" in line for line in lines), paper

@@ -250,7 +250,7 @@ def test_a_papers_page_has_its_criteria(by_hand):
     assert "mechanism" not in Page(page_layout("p", ["p"]), by_hand).render()
     row = {"scale": "laptop", "paper": "p", "short": "P", "kind": "criterion", "criterion": "acts", "arm": "a"}
     row |= {"stand_in": "m", "label": "Arm A", "says": "It moves", "place": "sec. 1", "bound": "at least 2", "seeds": 8}
-    row |= {"measured": 0.5, "low": 0.25, "high": 0.75, "met": "no"}
+    row |= {"measured": 0.5, "low": 0.25, "high": 0.75, "met": "no", "by_seed": "0.5 0.5"}
     path = by_hand / "mechanisms/laptop/p.csv"
     path.parent.mkdir(parents=True)
     pd.DataFrame([row]).to_csv(path, index=False)
@@ -259,6 +259,7 @@ def test_a_papers_page_has_its_criteria(by_hand):
         "It moves (sec. 1)." in section
         and "Met: 0 of 1 criterion rows." in section
         and "0.5<small>[0.25, 0.75]</small>" in section
+        and ">m<" in section
     )
 
 

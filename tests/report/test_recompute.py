@@ -92,6 +92,19 @@ def test_equal_counts_give_equal_numbers(snapshot):
     assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
 
 
+def test_pictures_that_a_snapshot_does_not_keep_are_drawn(made, tmp_path):
+    results, _ = made
+    out, again = tmp_path / "snapshot", tmp_path / "again"
+    taken(make_plan(ROOT, "smoke", ["lens"]), results, out, pictures=False, items=["core", "core_frontier"])
+    page = (out / "README.md").read_text()
+    assert "not kept" in page and not list(out.rglob("*.png"))
+    code, text = run(out, "--out", again)
+    assert code == 0 and (again / "lens/core_frontier.png").is_file(), text
+    shown = (again / "README.md").read_text()
+    assert "(lens/core_frontier.png)" in shown and "not kept" not in shown
+    assert (out / "README.md").read_text() == page and not list(out.rglob("*.png"))
+
+
 def test_scores_come_back_as_they_were(made):
     results, snapshot = made
     for (policy, evaluation), frame in scores_of(snapshot / "lens/.data" / COUNTS).items():

@@ -192,6 +192,14 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
     assert "docs/a" in start and "league" not in start
 
 
+def test_a_papers_page_has_no_links_to_pictures_that_are_not_kept(snapshot):
+    for kept, picture in ((True, "ace/curves.png"), (False, "")):
+        contents = json.loads((snapshot / "contents.json").read_text())
+        (snapshot / "contents.json").write_text(json.dumps({**contents, "pictures": kept}))
+        (shown,) = papers.Snapshot(ROOT, snapshot).results("ace")["figures"]
+        assert shown["picture"] == picture
+
+
 @pytest.mark.parametrize("most", [pages.MOST_PICTURES, 0])
 def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, tmp_path, monkeypatch, most):
     monkeypatch.setattr(pages, "MOST_PICTURES", most)

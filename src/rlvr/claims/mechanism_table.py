@@ -70,9 +70,11 @@ def said(frame: pd.DataFrame) -> list[str]:
 
 
 def table(rows: pd.DataFrame) -> list[str]:
-    """How many of each kind are met, and a row per criterion and arm that has runs."""
+    """How many of each kind are met, and a row per criterion and arm that has runs; models of one stand-in share it."""
     judged = rows[rows["met"] != NOT_RUN]
     others, unlike = len(rows) - len(judged), (rows["met"] == NOT_COMPARABLE).sum()
+    same = judged.duplicated(["paper", "criterion", "arm", "stand_in", "by_seed"]) & (judged["kind"] == CRITERION)
+    judged = judged[~same]
     met = [f"{(of['met'] == YES).sum()} of {len(of)} {kind} rows" for kind, of in judged.groupby("kind", sort=False)]
     shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
     not_run = f" Of arms without runs at this scale: {others} more." if others else ""

@@ -244,9 +244,10 @@ def unmet(frame: pd.DataFrame, arms: Sequence[str], models: Collection[str]) -> 
     """The criteria of some arms that are not met in runs of some models, in words with their numbers."""
     of_arms = (frame["kind"] == CRITERION) & frame["arm"].isin(arms) & frame["model"].isin(models)
     rows = frame[of_arms & (frame["met"] == NO)]
+    where = rows["label"] + (" (" + rows["model"] + ")" if len(models) > 1 else "")
     return [
-        f"{row['label']}: {row['criterion']} is {row['measured']:.3g}, needed {row['bound']}"
-        for _, row in rows.iterrows()
+        f"{at}: {row['criterion']} is {row['measured']:.3g}, needed {row['bound']}"
+        for at, (_, row) in zip(where, rows.iterrows(), strict=True)
     ]
 
 

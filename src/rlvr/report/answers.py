@@ -65,7 +65,7 @@ def _compared(rows: pd.DataFrame) -> str:
     own = rows[(rows["effort"] == PAPER) & (rows["against"] == baseline)]
     said = _methods(own, str(rows["against_label"].iloc[0]))
     guessed = own.loc[own["k"] == own["k"].max(), "blind"].max() if "blind" in own else 0.0
-    return f"{said} Blind guesses have {100 * guessed:.0f} % there." if said and guessed > MANY else said
+    return f"{said} Blind guesses have {100 * guessed:.0f} % at this k." if said and guessed > MANY else said
 
 
 def _scored(rows: pd.DataFrame, hidden: Collection[str]) -> str:

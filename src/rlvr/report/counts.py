@@ -71,6 +71,16 @@ class Kept:
         of_claims = [pair for needed in judged for pair in getattr(needed, name)]
         return list(dict.fromkeys([*of_items, *of_claims]))
 
+    def behind(self) -> dict[str, str]:
+        """The policies behind claims, controls and placebos, with their stages."""
+        stages = {}
+        for plan in self.judged:
+            found = needs([*self.claims[plan.scale], *(one.claim for one in self.controls[plan.scale])])
+            scored = [policy for policy, _ in (*found.scores, *found.diversity)]
+            named = [*scored, *(run for runs in found.rows.values() for run in runs)]
+            stages |= {policy: plan.stage(policy) for policy in named}
+        return stages
+
     def _items(self) -> list[Item]:
         made = self.plan.papers[self.paper]
         return [made.item(name) for item in self.items for name in made.statistics_of(item)]

@@ -9,7 +9,7 @@ import pandas as pd
 from rlvr.claims.contrasts import PAPER
 from rlvr.claims.mechanisms import NO
 from rlvr.config.colors import COLORS
-from rlvr.files import whole
+from rlvr.files import read_json, whole
 from rlvr.report import rerender
 from rlvr.statistics.shown import records
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:  # a snapshot without comparisons needs no matplotlib
     Axes = Any
 
-COMPARISONS = "comparisons"
+COMPARISONS = "comparisons"  # a kind of table
 PICTURES = {"findings.png": False, "findings-dark.png": True}  # by whether the background is dark
 BETWEEN = ["difference", "difference_low", "difference_high"]
 WIDTH, ROW, AROUND, DPI = 5.2, 0.44, 0.95, 150  # inches, and dots per inch
@@ -31,11 +31,17 @@ DARK = {
 DARK |= {"xtick.color": "#e6edf3", "ytick.color": "#e6edf3", "axes.labelcolor": "#e6edf3", "grid.color": "#30363d"}
 
 
+def compared(folder: Path) -> list[Path]:
+    """The specifications of the tables of comparisons in a paper's folder of a snapshot."""
+    specs = sorted((folder / rerender.DATA).glob("*.json"))
+    return [spec for spec in specs if read_json(spec)["specification"].get("layout", {}).get("kind") == COMPARISONS]
+
+
 def rows(folder: Path, papers: Sequence[str]) -> pd.DataFrame:
     """The rows of each table of comparisons of a snapshot's papers (`of_paper`)."""
     found = []
     for paper in papers:
-        for spec in sorted((folder / paper / rerender.DATA).glob(f"{COMPARISONS}*.json")):
+        for spec in compared(folder / paper):
             _, frames = rerender.read(spec)
             scores = [pd.read_csv(file) for file in sorted(spec.parent.glob("*.csv*"))]
             found.append(of_paper(paper, frames[spec.stem], scores))

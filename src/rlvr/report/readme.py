@@ -59,7 +59,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
 
 def found(folder: Path) -> list[str]:
     """What was found of a paper on each set, from its folder of a snapshot; empty where it has no comparisons."""
-    if not (folder / rerender.DATA / f"{findings.COMPARISONS}.json").is_file():
+    if not findings.compared(folder):
         return []
     frames = [pd.read_csv(file) for file in sorted((folder / rerender.DATA).glob("*.csv*"))]
     return answers.lines([frame for frame in frames if {"label", "k"} <= set(frame)], {})

@@ -15,7 +15,6 @@ import pandas as pd
 import typer
 
 from rlvr.claims import mechanism_table
-from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import DISTINCT, gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
@@ -76,16 +75,13 @@ def take(
     stay = _staying(plan, out, [name for name in names if name in keep])
     claims = pd.DataFrame() if items else _claims(paths, list(anew), [plan, *others])
     policies = _policies(plan, paths, anew)
-    for other in others:
-        policies |= _behind(other, claims)
-    manifests = _manifests(paths, policies)
     judged = {(row["paper"], row["scale"]) for row in claims.to_dict("records")}
-    kept = [
-        counts.Kept(
-            name, plan, anew[name], [one for one in [plan, *others] if (name, one.scale) in judged], paths.results
-        )
-        for name in anew
-    ]
+    kept = []
+    for name, wanted in anew.items():
+        at = [one for one in [plan, *others] if (name, one.scale) in judged]
+        kept.append(counts.Kept(name, plan, wanted, at, paths.results))
+        policies |= kept[-1].behind()
+    manifests = _manifests(paths, policies)
     _require(chain.from_iterable(one.files() for one in kept))
     against = _objections(manifests.values(), stay.runs, [plan, *others])
     if against and not allow:
@@ -93,36 +89,26 @@ def take(
     for path in out.glob("*"):
         if path.name not in keep:
             remove(path)
-    for paper, name in ((paper, name) for paper, names in anew.items() for name in names):
-        rerender.keep(plan, paper, name, paths, out / paper)
-        source = _rendered(plan, paths, paper, name)
-        if pictures or source.suffix != rerender.PICTURE:
-            rerender.copy(source, out / paper / source.name)
+    _keep_items(plan, paths, anew, out, pictures)
     for one in kept:
         one.write(out / one.paper / rerender.DATA)
     if pictures:
         findings.publish(out, names)
-    if len(stay.claims):
-        together = pd.concat([stay.claims, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
-        claims = tested_together(together)
     if not items:
-        _publish_claims(claims, out)
-    criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])])
-    if len(criteria):
-        mechanism_table.publish_in(out, criteria)
-    runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
-    if len(stay.runs):
-        runs = pd.concat([stay.runs[~stay.runs["policy"].isin(runs["policy"])], runs])
-    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
-    title = f"Results at {plan.scale} scale"
-    if items:
-        paper = next(iter(anew))
-        title = f"{plan.papers[paper].item(items[0]).content.title}, at {plan.scale} scale"
+        _publish_claims(stay.claims, claims, out)
+        criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])])
+        if len(criteria):
+            mechanism_table.publish_in(out, criteria)
+    _publish_runs(stay.runs, manifests, out)
     recompute.publish_checksums(out)
     readme.publish_with(
         out,
-        title=title,
-        about=[plan.about.strip(), *(f"Claims stand at {p.scale} scale too. {p.about.strip()}" for p in others)],
+        title=f"{_title(plan, anew) if items else 'Results'} at {plan.scale} scale",
+        about=[
+            plan.about.strip(),
+            *(f"Claims stand at {p.scale} scale too. {p.about.strip()}" for p in others),
+            *([] if cores else ["The tables and figures of the papers' cores are left out."]),
+        ],
         made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
         pictures=pictures,
@@ -164,15 +150,6 @@ def _rendered(plan: Plan, paths: Paths, paper: str, name: str) -> Path:
     return Path(paths.item(plan, paper, name)[1])
 
 
-def _behind(plan: Plan, claims: pd.DataFrame) -> dict[str, str]:
-    """The policies behind the claims at a scale, with their stages."""
-    papers = dict.fromkeys(claims[claims["scale"] == plan.scale]["paper"])
-    inputs = [needs(layout(plan, paper)) for paper in papers]
-    scored = [policy for found in inputs for policy, _ in chain(found.scores, found.diversity)]
-    named = [*scored, *(run for found in inputs for runs in found.rows.values() for run in runs)]
-    return {policy: plan.stage(policy) for policy in named}
-
-
 def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The manifests of policies. Raises MissingResults where one is missing."""
     files = {policy: Path(paths.results, stage, "manifest.json") for policy, stage in policies.items()}
@@ -187,7 +164,32 @@ def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame, plan
     return objections(chain(made_at, chain.from_iterable(stay)), ROOT, unused(plans))
 
 
-def _publish_claims(claims: pd.DataFrame, out: Path) -> None:
+def _keep_items(plan: Plan, paths: Paths, wanted: Wanted, out: Path, pictures: bool) -> None:
+    """Copies papers' items, and what they are rendered from, to `out`; without `pictures` the latter for figures."""
+    for paper, name in ((paper, name) for paper, names in wanted.items() for name in names):
+        rerender.keep(plan, paper, name, paths, out / paper)
+        source = _rendered(plan, paths, paper, name)
+        if pictures or source.suffix != rerender.PICTURE:
+            rerender.copy(source, out / paper / source.name)
+
+
+def _title(plan: Plan, wanted: Wanted) -> str:
+    """The title of the first of papers' items, with a comma."""
+    paper, names = next(iter(wanted.items()))
+    return f"{plan.papers[paper].item(names[0]).content.title},"
+
+
+def _publish_runs(staying: pd.DataFrame, manifests: Mapping[str, dict[str, Any]], out: Path) -> None:
+    runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
+    if len(staying):
+        runs = pd.concat([staying[~staying["policy"].isin(runs["policy"])], runs])
+    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
+
+
+def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> None:
+    if len(staying):
+        together = pd.concat([staying, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
+        claims = tested_together(together)
     publish(out / "claims.md", markdown(claims))
     publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
 
@@ -218,7 +220,10 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
                 f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is"
             )
         wanted |= policies
-    contents = {paper["name"]: paper for paper in read_json(out / readme.CONTENTS)["papers"] if paper["name"] in papers}
+    taken = read_json(out / readme.CONTENTS)
+    if not taken["pictures"]:
+        raise SnapshotRefused(f"{out} has no pictures: its papers cannot stay as they are")
+    contents = {paper["name"]: paper for paper in taken["papers"] if paper["name"] in papers}
     file = out / mechanism_table.CSV
     criteria = mechanism_table.read(file) if file.is_file() else pd.DataFrame({"paper": []})
     of_papers = (claims.loc[claims["paper"].isin(papers)], contents, criteria.loc[criteria["paper"].isin(papers)])
@@ -254,10 +259,14 @@ def main(
         raise SystemExit("--keep: not with --no-pictures or --no-cores, which are of the whole snapshot")
     if unknown := [name for name in stay if name not in names]:
         raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
+    if items and not cores:
+        raise SystemExit("--no-cores: not with --item, which names the tables and figures to take")
     claims = gather(results / "claims") if not items else pd.DataFrame()
     scales = [] if claims.empty or alone else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
+        if plan.items == "core" and not cores:
+            raise SystemExit(f"--no-cores: the scale {scale} has only the papers' cores")
         others = [make_plan(Path(), other, names) for other in scales]
         papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, pictures, cores)
     except MissingResults as error:

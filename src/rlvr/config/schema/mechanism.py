@@ -24,7 +24,7 @@ class Criterion(Strict):
     name: Name
     says: str
     place: str  # of the paper's text that motivates it
-    model: str | None = None  # null: the paper's first whose runs a scale has
+    model: str | None = None  # null: each whose runs a scale has
     arms: Annotated[list[str], Field(min_length=1)]
     runs_of: str | None = None  # another arm that it is measured in, which shows what these arms have to act on
     measure: str
