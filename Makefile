@@ -48,7 +48,7 @@ install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
-results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; three hours
+results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; five hours
 	@git diff --quiet HEAD || { echo "results are made at one commit; commit your changes first" >&2; exit 1; }
 	$(BIN)/snakemake --cores $(CORES) --config controls=warn -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
 	$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)

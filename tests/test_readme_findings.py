@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from typer.testing import CliRunner
 
-from rlvr.claims.contrasts import PAPER
+from rlvr.claims.contrasts import EQUAL, PAPER
 from rlvr.claims.table import LEVEL, counted
 from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meaning
 from rlvr.commands import app
@@ -19,7 +19,7 @@ FOUND = (ROOT / "docs/findings.md").read_text()
 BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
 README = (ROOT / "README.md").read_text()
 PAGES = dict(re.findall(r"\[([\w-]+)\]\(config/papers/(\w+)/page\.md\)", README))
-PAPERS = [line for line in README.splitlines() if line[2:].partition(" |")[0] in PAGES]
+PAPERS = [line for line in README.splitlines() if re.split(r"[,|]", line[2:])[0].strip() in PAGES]
 ROWS = [line for line in FOUND.splitlines() if line.startswith("| ")][2:]
 NUMBER = r"[+−]?\d+\.\d+"
 TRIPLE = re.compile(rf"({NUMBER}) (?:points of pass@\d+ )?\[({NUMBER}), ({NUMBER})\]")
@@ -45,9 +45,10 @@ def snapshot(bullet: str) -> Path:
 def committed(folder: Path) -> list[tuple[float, float, float]]:
     """Every value with its interval in the CSV files of a snapshot."""
     found = []
-    for path in [*folder.glob("*/.data/*.csv*"), folder / "claims.csv"]:
+    for path in [*folder.glob("*/.data/*.csv*"), folder / "claims.csv", folder / "mechanisms.csv"]:
         frame = pd.read_csv(path) if path.is_file() else pd.DataFrame()
-        for columns in [("estimate", "low", "high"), *((n, f"{n}_low", f"{n}_high") for n in ("value", "difference"))]:
+        ends = [("estimate", "low", "high"), ("measured", "low", "high")]
+        for columns in [*ends, *((n, f"{n}_low", f"{n}_high") for n in ("value", "difference"))]:
             if set(columns) <= set(frame):
                 found += frame[list(columns)].dropna().itertuples(index=False, name=None)
     return found
@@ -72,22 +73,40 @@ def test_an_estimate_of_readme_is_in_the_snapshot_that_it_links(bullet):
     assert not missing, f"{snapshot(bullet)} has none of {missing}"
 
 
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def methods(papers: str = "*") -> list[pd.DataFrame]:
+    """The committed comparisons of each method on each benchmark."""
+    tables = [pd.read_csv(path) for path in ROOT.glob(f"docs/results/{papers}/.data/comparisons*.csv*")]
+    return [rows for table in tables for _, rows in table.groupby(["benchmark", "arm"])]
+
+
+def has(rows: pd.DataFrame, effort: str, text: str) -> bool:
+    """Whether each interval in a text is a difference of a method."""
+    found = rows.loc[rows["effort"] == effort, ["difference", "difference_low", "difference_high"]]
+    return all(_has(found, one) for one in triples(text))
+
+
 @pytest.mark.parametrize("row", PAPERS, ids=named)
-def test_readme_has_an_interval_of_each_paper_from_its_comparisons(row):
-    found = pd.read_csv(next(ROOT.glob(f"docs/results/{PAGES[row[2:].partition(' |')[0]]}/.data/comparisons.csv*")))
-    columns = ["difference", "difference_low", "difference_high"]
-    assert triples(row) and all(_has(found[columns], one) for one in triples(row)), row
+def test_a_row_of_readme_is_one_method_of_its_papers_comparisons(row):
+    paper, _, acts, *differences, matched = cells(row)
+    of_paper = methods(PAGES[re.split(",", paper)[0]])
+    found = [rows for rows in of_paper if has(rows, PAPER, " ".join(differences)) and has(rows, EQUAL, matched)]
+    assert all(triples(cell) for cell in differences) and {rows["acts"].iloc[0] for rows in found} == {acts}, row
 
 
 @pytest.mark.parametrize("row", ROWS, ids=named)
-def test_a_row_of_readmes_table_is_one_method_of_a_table_of_comparisons(row):
-    """The same method and benchmark has all its differences, at the paper's setting, and whether it acts."""
-    acts = [cell.strip() for cell in row.split("|")][2]
-    tables = [pd.read_csv(path) for path in ROOT.glob("docs/results/*/.data/comparisons*.csv*")]
-    methods = [rows for table in tables for _, rows in table[table["effort"] == PAPER].groupby(["benchmark", "arm"])]
-    columns = ["difference", "difference_low", "difference_high"]
-    found = [rows for rows in methods if all(_has(rows[columns], one) for one in triples(row)) and triples(row)]
-    assert {rows["acts"].iloc[0] for rows in found} == ({acts} if triples(row) else set()), row
+def test_a_row_of_the_table_of_findings_is_one_method_of_a_table_of_comparisons(row):
+    """It has differences at the paper's setting and at equal pass@1, whether it acts, and what is detectable."""
+    _, acts, first, last, placebos, matched, detectable = cells(row)
+    of_row = f"{first} {last} {placebos}"
+    found = [rows for rows in methods() if has(rows, PAPER, of_row) and has(rows, EQUAL, matched)]
+    assert triples(first) and triples(last) and {rows["acts"].iloc[0] for rows in found} == {acts}, row
+    for effort, said in zip((PAPER, EQUAL), detectable.split(", "), strict=True):
+        own = pd.concat([rows[rows["effort"] == effort] for rows in found])
+        assert said == "–" or (own["detectable"] - float(said)).abs().min() <= 0.05 + 1e-9, row
 
 
 def _has(rows: pd.DataFrame, printed: tuple[float, ...]) -> bool:
@@ -95,7 +114,8 @@ def _has(rows: pd.DataFrame, printed: tuple[float, ...]) -> bool:
 
 
 def test_readme_has_a_row_for_each_paper():
-    assert len(PAPERS) == len([*ROOT.glob("config/papers/*/claims.yaml")])
+    assert {re.split(r"[,|]", row[2:])[0].strip() for row in PAPERS} == {*PAGES}
+    assert {*PAGES.values()} == {path.parent.name for path in ROOT.glob("config/papers/*/claims.yaml")}
 
 
 def test_every_interval_is_read_and_a_wrong_one_is_missed():
