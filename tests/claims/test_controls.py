@@ -7,7 +7,7 @@ from support.claims_by_hand import SCORES, noisy, plain
 
 from rlvr.claims import found_controls, mechanism_table, mechanisms
 from rlvr.claims.controls import CONTROL, ControlSpec, judged, layout, missed
-from rlvr.claims.mechanisms import COLUMNS
+from rlvr.claims.mechanisms import COLUMNS, REGIME
 from rlvr.items.contrast import Evidence
 from rlvr.planning.expansion import make_plan
 
@@ -69,6 +69,19 @@ def test_a_control_that_cannot_be_compared_is_missed_too(tmp_path, capsys):
     assert line == "P, known: left − right @1 is not comparable (x, paper's setting), expected: above 0"
     text = mechanism_table.markdown(frame)
     assert "Met: 0 of 1 control rows. 1 are not comparable." in text and "without runs" not in text
+
+
+def test_what_the_settings_were_chosen_for_is_told_and_never_missed(tmp_path):
+    """`high` is 100 % of one problem in two, `low` 0: an estimate of 50 points."""
+    about = {"name": "gains", "arm": "high", "expected": "above", "claim": plain(arms=("high", "low"))}
+    (row,) = judged(ControlSpec(kind=REGIME, at_least=10, **about), Evidence(SCORES), "smoke")
+    assert (row["kind"], row["bound"], row["met"]) == ("regime", "at least 10", "yes")
+    (row,) = judged(ControlSpec(kind=REGIME, at_least=60, **about), Evidence(SCORES), "smoke")
+    assert row["met"] == "no" and row["measured"] == pytest.approx(50)
+    pd.DataFrame([row], columns=[*COLUMNS]).to_csv(tmp_path / "p.csv", index=False)
+    found_controls.main([tmp_path / "p.csv"], "fail", tmp_path / "all.csv")
+    kinds = {one.name: one.kind for one in layout(make_plan(ROOT, "laptop", ["ace"]), "ace")}
+    assert kinds["gains_pass_at_1"] == kinds["loses_at_large_k"] == REGIME and kinds["smaller_steps"] == CONTROL
 
 
 def test_placebos_are_compared_where_most_seeds_are_and_at_a_k_that_is_judged():

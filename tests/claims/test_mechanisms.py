@@ -55,6 +55,25 @@ def test_shares_of_steps_compare_with_a_number_or_another_measure():
     assert of_run(of, criterion(measure="omega", above=0.25, over="all"), "r") == 0.4
 
 
+def test_a_statistic_may_be_a_share_of_that_at_the_start():
+    """Entropy 0.4, 0.4 in the first twentieth of 40 steps, and 0.1, 0.2 in the last."""
+    of = rows(entropy=[0.4, 0.4, *[0.3] * 36, 0.1, 0.2])
+    assert of_run(of, criterion(measure="entropy", of_start=True), "r") == pytest.approx(0.15 / 0.4)
+    assert of_run(of, criterion(measure="entropy", of_start=True, above=0.15), "r") == 0.5, "half of all, of all"
+    assert math.isnan(of_run(rows(entropy=[0.0, 1.0]), criterion(measure="entropy", of_start=True), "r"))
+
+
+def test_the_regime_is_told_and_decides_nothing():
+    metrics = {"a": rows(kl=[0.25])}
+    frame = pd.DataFrame([row_of(spec(criterion(kind="regime"), runs=("a",)), metrics)])
+    assert (frame["kind"][0], frame["met"][0]) == ("regime", "no") and unmet(frame, ["mine"], {"M"}) == []
+    text = mechanism_table.markdown(frame)
+    assert "Met: 0 of 1 regime rows." in text and "No verdict depends on them" in text
+    plan = plan_of("pacs")
+    told = [one for one in mechanisms.layout(plan, "pacs") if one.criterion.kind == "regime" and one.runs]
+    assert {(one.arm, one.model, len(one.runs)) for one in told} == {("grpo", "qwen3-8b", 12)}
+
+
 def test_a_constant_times_the_baselines_masses_has_their_shape():
     base = rows(negative_mass_by_correct=[[0.0, 0.2, 0.4, 0.2, 0.0], [0.0, 0.4, None, 0.2, 0.0]])
     one = criterion(measure="negative_mass_by_correct", against="grpo", at=[0.125, 0.875], over="all")
@@ -202,6 +221,7 @@ def test_a_swept_arm_has_criteria_with_the_label_of_its_rows():
         ({"against": "grpo", "at": [0.5]}, "0.measure: unknown measure 'all_wrong'"),
         ({"against": "grpo"}, "against: a difference in shape needs"),
         ({"above": 0.5, "below": 0.5}, "a criterion has one of"),
+        ({"of_start": True, "over": "start"}, "of_start: compares `over: end` or `over: all`"),
         ({"at_least": None}, "a criterion needs `at_least`"),
         ({"ever": "all"}, "0.ever: unknown key; .*'over'"),
         ({"over": "middle"}, "0.over: "),

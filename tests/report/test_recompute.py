@@ -172,8 +172,20 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     before = {name: (snapshot / name).read_bytes() for name in names}
     rejudge(snapshot, plan)
     assert {name: (snapshot / name).read_bytes() for name in before} == before
-    assert {"criterion", "control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
+    assert {"criterion", "regime", "control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
     assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
+    criteria = plan.papers["lens"].paper.mechanism
+    bound = criteria[0].model_copy(update={"at_least": 0.999})  # each run has 0.25 or 0.5 in this snapshot
+    assert before["mechanisms.csv"].count(b",at least 0.999,") == 0
+    criteria[0] = bound
+    rejudge(snapshot, plan)
+    assert run(snapshot)[0] == 0, "by the numbers of the same runs"
+    anew = mechanism_table.read(snapshot / "mechanisms.csv")
+    assert set(anew.loc[(anew["criterion"] == bound.name) & (anew["seeds"] > 0), "met"]) == {"no"}
+    criteria[0] = bound.model_copy(update={"name": "another"})
+    with pytest.raises(NotInCounts, match=r"lens: the snapshot has no numbers of another of LENS"):
+        rejudge(snapshot, plan)
+    criteria[0] = bound
     claims = plan.papers["lens"].paper.claims
     first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
     own = pd.read_csv(snapshot / "claims.csv")

@@ -13,7 +13,7 @@ import typer
 
 from rlvr import stage_options
 from rlvr.claims.contrasts import needs, specified
-from rlvr.claims.mechanisms import NO, NOT_COMPARABLE, NOT_RUN, YES, as_csv
+from rlvr.claims.mechanisms import NO, NOT_COMPARABLE, NOT_RUN, REGIME, YES, as_csv
 from rlvr.claims.placebos import tables_of
 from rlvr.config.layouts import Spec
 from rlvr.config.paths import Paths
@@ -38,6 +38,7 @@ class ControlSpec(Spec):
     arm: str
     expected: str
     claim: ClaimSpec
+    at_least: float | None = None
 
 
 def as_claims(paper: Paper) -> list[Claim]:
@@ -68,9 +69,9 @@ def layout(plan: Plan, paper: str, of: list[str] | None = None) -> list[ControlS
     for control, claim in zip(planned.paper.controls, as_claims(planned.paper), strict=True):
         spec = specified(plan, paper, claim, of).get(control.effort)
         if spec is not None:
-            found.append(
-                ControlSpec(kind=CONTROL, name=control.name, arm=control.left, expected=control.expected, claim=spec)
-            )
+            kind = CONTROL if control.at_least is None else REGIME
+            about = {"name": control.name, "arm": control.left, **control.model_dump(include={"expected", "at_least"})}
+            found.append(ControlSpec(kind=kind, claim=spec, **about))
     seen: set[tuple[Any, ...]] = set()  # several tables may have one contrast
     pairs = ((method, placebo) for method, placebos in planned.paper.placebos.items() for placebo in placebos)
     for method, placebo in pairs:
@@ -112,14 +113,15 @@ def judged(spec: ControlSpec, inputs: Evidence, scale: str) -> list[dict[str, An
             "stand_in": one["stand_in"],
             "says": spec.claim.says,
             "place": f"{one['data']}, {spec.claim.effort}",
-            "bound": BOUNDS[spec.expected],
+            "bound": BOUNDS[spec.expected] if spec.at_least is None else f"at least {spec.at_least:g}",
             "seeds": one.get("seeds", 0),
             "met": NOT_COMPARABLE if one["verdict"] == NOT_COMPARABLE else NOT_RUN,
         }
         if "estimate" in one:
             ends = ("low_of_all", "high_of_all") if spec.expected == "undecided" else ("low", "high")
             low, high = (one[end] for end in ends)
-            row |= {"measured": one["estimate"], "low": low, "high": high, "met": YES if _met(spec, low, high) else NO}
+            met = _met(spec, low, high) if spec.at_least is None else one["estimate"] >= spec.at_least
+            row |= {"measured": one["estimate"], "low": low, "high": high, "met": YES if met else NO}
         rows.append(row)
     return rows
 

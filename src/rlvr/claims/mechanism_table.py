@@ -8,7 +8,8 @@ import pandas as pd
 import typer
 from tabulate import tabulate
 
-from rlvr.claims.mechanisms import COLUMNS, CRITERION, NOT_COMPARABLE, NOT_RUN, YES
+from rlvr.claims.controls import CONTROL, PLACEBO
+from rlvr.claims.mechanisms import COLUMNS, CRITERION, NOT_COMPARABLE, NOT_RUN, REGIME, YES
 from rlvr.files import publish
 
 NOTE = (
@@ -20,8 +21,14 @@ OF_SCORES = (
     "Placebos and controls are differences of pass@k in percent points, with 95 % intervals over seeds × problems: of "
     "a method from what keeps its size and takes its idea away, and of arms whose order is known."
 )
+OF_REGIME = (
+    "Rows of the regime say what the baseline does. The settings were chosen by base policies and baselines so that it "
+    "gains pass@1, loses pass@k at large k and half of its entropy, and has groups of all kinds; on these problems, "
+    "which no choice was made on, it may miss a bound. No verdict depends on them (docs/validity.md)."
+)
 
 
+ORDER = {CRITERION: 0, REGIME: 1, PLACEBO: 2, CONTROL: 2}  # of the kinds of a paper's rows
 CSV, MARKDOWN = "mechanisms.csv", "mechanisms.md"  # of a snapshot
 
 
@@ -39,7 +46,7 @@ def gather(folder: Path) -> pd.DataFrame:
 def publish_in(folder: Path, rows: pd.DataFrame) -> None:
     """Writes the rows of a snapshot: by scale and paper, and of a paper its criteria before placebos and controls."""
     frame = (
-        rows.assign(last=rows["kind"] != CRITERION)
+        rows.assign(last=rows["kind"].map(ORDER))
         .sort_values(["scale", "paper", "last"], kind="stable")
         .drop(columns="last")
     )
@@ -49,8 +56,7 @@ def publish_in(folder: Path, rows: pd.DataFrame) -> None:
 
 def markdown(frame: pd.DataFrame) -> str:
     """What each criterion says, and a table per scale."""
-    of_scores = [OF_SCORES, ""] if (frame["kind"] != CRITERION).any() else []
-    lines = ["# Do the mechanisms act?", "", NOTE, "", *of_scores, *said(frame), ""]
+    lines = ["# Do the mechanisms act?", "", *notes(frame), *said(frame), ""]
     for scale, rows in frame.groupby("scale", sort=False):
         lines += [f"## {scale}", "", *table(rows), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -58,8 +64,15 @@ def markdown(frame: pd.DataFrame) -> str:
 
 def section(frame: pd.DataFrame) -> str:
     """The same of one paper at one scale, for its page: the rows first."""
-    about = ["<details><summary>What each row says</summary>", "", NOTE, "", *said(frame), "", "</details>"]
+    about = ["<details><summary>What each row says</summary>", "", *notes(frame), *said(frame), "", "</details>"]
     return "\n".join([*table(frame), "", *about])
+
+
+def notes(frame: pd.DataFrame) -> list[str]:
+    """What rows of each kind are, as paragraphs."""
+    kinds = {*frame["kind"]}
+    found = [NOTE, *[OF_SCORES] * bool(kinds & {PLACEBO, CONTROL}), *[OF_REGIME] * (REGIME in kinds)]
+    return [line for paragraph in found for line in (paragraph, "")]
 
 
 def said(frame: pd.DataFrame) -> list[str]:
@@ -73,7 +86,7 @@ def table(rows: pd.DataFrame) -> list[str]:
     """How many of each kind are met, and a row per criterion and arm that has runs; models of one stand-in share it."""
     judged = rows[rows["met"] != NOT_RUN]
     others, unlike = len(rows) - len(judged), (rows["met"] == NOT_COMPARABLE).sum()
-    same = judged.duplicated(["paper", "criterion", "arm", "stand_in", "by_seed"]) & (judged["kind"] == CRITERION)
+    same = judged.duplicated(["paper", "criterion", "arm", "stand_in", "by_seed"]) & judged["by_seed"].notna()
     judged = judged[~same]
     met = [f"{(of['met'] == YES).sum()} of {len(of)} {kind} rows" for kind, of in judged.groupby("kind", sort=False)]
     shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
@@ -87,7 +100,7 @@ def _shown(row: pd.Series) -> dict[str, Any]:
         "paper": row["short"],
         "kind": row["kind"],
         "criterion": row["criterion"],
-        "arm": row["label"] if row["kind"] == CRITERION else f"{row['label']} ({row['place']})",
+        "arm": f"{row['label']} ({row['place']})" if pd.isna(row["by_seed"]) else row["label"],
         "model": row["stand_in"],
         "bound": row["bound"],
         "measured": numbers(row),

@@ -29,7 +29,7 @@ from rlvr.statistics.intervals import SeedsAndProblems
 from rlvr.statistics.run_rows import value_of
 
 YES, NO, NOT_RUN, NOT_COMPARABLE = "yes", "no", "not run", "not comparable"
-CRITERION = "criterion"  # the kind of a row
+CRITERION, REGIME = "criterion", "regime"  # kinds of rows
 PART = 1 / 20  # of the steps, at the start and at the end
 COLUMNS = ("scale", "paper", "short", "kind", "criterion", "arm", "label", "model", "stand_in", "says", "place")
 COLUMNS += ("bound", "measured", "low", "high", "seeds", "met", "by_seed")
@@ -144,7 +144,7 @@ def about(planned: PaperPlan, claim: Claim, item: Item, contrasts: Sequence[Cont
 def must_act(planned: PaperPlan, contrasts: Sequence[Contrast], about: str) -> tuple[str, ...]:
     """The arms with criteria in contrasts; a swept arm without own ones has those of the arm it varies. None where a
     claim `about` a mechanism is of one arm: it may say what the criterion asks."""
-    named = {arm for one in planned.paper.mechanism for arm in one.arms}
+    named = {arm for one in planned.paper.mechanism if one.kind == CRITERION for arm in one.arms}
     arms = dict.fromkeys(term.arm for contrast in contrasts for term in contrast.terms)
     if about == "mechanism" and len(arms) == 1:
         return ()
@@ -157,6 +157,10 @@ def must_act(planned: PaperPlan, contrasts: Sequence[Contrast], about: str) -> t
 
 def of_run(rows: list[dict[str, Any]], one: Criterion, run: str) -> float:
     """The statistic of a run; NaN where no step of the part has a value."""
+    if one.of_start:
+        part, start = (one.model_copy(update={"of_start": False, "over": over}) for over in (one.over, "start"))
+        first = of_run(rows, start, run)
+        return of_run(rows, part, run) / first if first else math.nan
     values = np.array([value_of(row, one.measure, run) for row in part_of(rows, one)], dtype=float)
     limit = one.above if one.below is None else one.below
     if limit is not None:
@@ -218,7 +222,7 @@ def judged(spec: CriterionSpec, by_seed: str, scale: str) -> dict[str, Any]:
     row = {
         "scale": scale,
         **spec.model_dump(include={"paper", "short", "arm", "label", "model", "stand_in"}),
-        **{"kind": CRITERION, "criterion": one.name, "says": one.says, "place": one.place, "bound": bound(one)},
+        **{"kind": one.kind, "criterion": one.name, "says": one.says, "place": one.place, "bound": bound(one)},
     }
     if not spec.runs or (one.against and not spec.baseline):
         return {**row, "seeds": 0, "met": NOT_RUN}
@@ -226,12 +230,20 @@ def judged(spec: CriterionSpec, by_seed: str, scale: str) -> dict[str, Any]:
     if not len(known):
         return {**row, "seeds": 0, "met": NO}
     shares = one.above is not None or one.below is not None
-    found = SeedsAndProblems(spec.confidence, SHARE if shares else possible(one.measure)).of(known[:, None])
+    within = SHARE if shares else (0.0, math.inf) if one.of_start else possible(one.measure)
+    found = SeedsAndProblems(spec.confidence, within).of(known[:, None])
     met = (one.at_least is None or found.estimate >= one.at_least) and (
         one.at_most is None or found.estimate <= one.at_most
     )
     numbers = {"measured": found.estimate, "low": found.low, "high": found.high, "seeds": len(known)}
     return {**row, **numbers, "met": YES if met else NO, "by_seed": by_seed}
+
+
+def judged_again(specs: Iterable[CriterionSpec], rows: pd.DataFrame, scale: str) -> list[dict[str, Any]]:
+    """The rows of criteria from the numbers of runs that judged `rows` of a paper and scale have."""
+    known = rows[rows["by_seed"].notna()]
+    by_seed = {(row.criterion, row.arm, row.model): str(row.by_seed) for row in known.itertuples()}
+    return [judged(one, by_seed.get((one.criterion.name, one.arm, one.model), ""), scale) for one in specs]
 
 
 def bound(one: Criterion) -> str:

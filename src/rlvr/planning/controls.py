@@ -4,6 +4,7 @@ from typing import Any
 
 from rlvr.config.layers import ConfigError, Layer, look_up
 from rlvr.config.schema.paper import Paper
+from rlvr.planning.arms import BASE
 
 
 def check_arms(paper: Paper, layer: Layer) -> None:
@@ -22,7 +23,7 @@ def check_arms(paper: Paper, layer: Layer) -> None:
             raise ConfigError(f"{place}: another control has this name too; rename one of them")
         names.add(control.name)
         look_up(paper.tables, control.table, "table", place)
-        for arm in (control.left, *control.right):
+        for arm in {control.left, *control.right} - {BASE}:
             look_up(paper.arms, arm, "arm", place)
 
 

@@ -98,13 +98,15 @@ def _expand(sources: Sources, plan: Plan, name: str) -> PaperPlan:
 
 
 def _without(paper: Paper, left_out: list[str]) -> Paper:
-    """The paper without the tables and figures that the scale cannot make, and the claims over them."""
+    """The paper without the tables and figures that the scale cannot make, and the claims and controls over them."""
 
     def kept(selection: Any) -> Any:
         return selection.model_copy(update={f: _except(getattr(selection, f), left_out) for f in (TABLES, FIGURES)})
 
     claims = [claim for claim in paper.claims if claim.over not in left_out]
-    return kept(paper).model_copy(update={"claims": claims, "core": kept(paper.core), "first": kept(paper.first)})
+    controls = [control for control in paper.controls if control.table not in left_out]
+    without = {"claims": claims, "controls": controls}
+    return kept(paper).model_copy(update={**without, "core": kept(paper.core), "first": kept(paper.first)})
 
 
 def _except(names: Any, left_out: list[str]) -> Any:

@@ -110,11 +110,7 @@ def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
     for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
         data = folder / paper / rerender.DATA
         of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
-        told = own.fillna({"by_seed": ""}).to_dict("records")
-        by_seed = {(row["criterion"], row["arm"], row["model"]): row["by_seed"] for row in told}
-        for one in counts.criteria_of(data, scale):
-            of_runs = by_seed.get((one.criterion.name, one.arm, one.model), "")
-            rows.append(mechanisms.judged(one, of_runs, scale))
+        rows += mechanisms.judged_again(counts.criteria_of(data, scale), own, scale)
         for one in counts.controls_of(data, scale):
             rows += controls.judged(one, of, scale)
     mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))

@@ -1,6 +1,7 @@
-"""`python -m rlvr.report.rejudge FOLDER`: the claims, placebos and controls of a snapshot anew, from its counts.
+"""`python -m rlvr.report.rejudge FOLDER`: claims, criteria, placebos and controls of a snapshot anew, from its counts.
 
-For changed claims, or changed rules of judging: runs, counts, curves, tables and figures stay as they are.
+For changed claims, bounds, or rules of judging: runs, counts, curves, tables and figures stay as they are, and so does
+the number of each run that a criterion is judged by.
 """
 
 import io
@@ -12,10 +13,10 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from rlvr.claims import controls, mechanism_table
+from rlvr.claims import controls, mechanism_table, mechanisms
 from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.evaluate import judged
-from rlvr.claims.mechanisms import CRITERION, as_csv
+from rlvr.claims.mechanisms import CRITERION, NOT_RUN, as_csv
 from rlvr.claims.table import gather, markdown, tested_together
 from rlvr.config.plan import Plan
 from rlvr.files import Mistake, publish, publish_packed, read_json
@@ -38,9 +39,15 @@ def rejudge(folder: Path, plan: Plan) -> None:
     evidence = {name: counts.evidence_of(folder / name / rerender.DATA) for name in names}
     for name in names:
         _check(name, needs([*specs[name], *(one.claim for one in known[name])]).scores, evidence[name])
-    rows = [row for name in names for one in known[name] for row in controls.judged(one, evidence[name], plan.scale)]
-    kept = criteria[~here | (criteria["kind"] == CRITERION)]
-    criteria = pd.concat([kept, mechanism_table.read(io.StringIO(as_csv(rows)))], ignore_index=True)
+    acting, rows = {name: mechanisms.layout(plan, name) for name in names}, []
+    for name in names:
+        known_rows = criteria[here & (criteria["paper"] == name) & (criteria["met"] != NOT_RUN)]
+        of = {*zip(known_rows["criterion"], known_rows["arm"], known_rows["model"], strict=True)}
+        if lost := [one for one in acting[name] if one.runs and (one.criterion.name, one.arm, one.model) not in of]:
+            raise NotInCounts(f"{name}: the snapshot has no numbers of {lost[0].criterion.name} of {lost[0].label}")
+        rows += mechanisms.judged_again(acting[name], known_rows, plan.scale)
+        rows += [row for one in known[name] for row in controls.judged(one, evidence[name], plan.scale)]
+    criteria = pd.concat([criteria[~here], mechanism_table.read(io.StringIO(as_csv(rows)))], ignore_index=True)
     with tempfile.TemporaryDirectory() as work:
         for name in names:
             own = criteria[(criteria["paper"] == name) & (criteria["scale"] == plan.scale)]
@@ -49,10 +56,12 @@ def rejudge(folder: Path, plan: Plan) -> None:
             summaries, contrasts = judged(*judging, of_mechanisms if len(of_mechanisms) else None)
             publish(Path(work, plan.scale, f"{name}.csv"), summaries)
             data = folder / name / rerender.DATA
-            counts.keep(data, plan.scale, {counts.CLAIMS: specs[name], counts.CONTROLS: known[name]})
+            kept = {counts.CLAIMS: specs[name], counts.ACTING: acting[name], counts.CONTROLS: known[name]}
+            counts.keep(data, plan.scale, kept)
             publish_packed(data / counts.CONTRASTS.format(plan.scale), contrasts)
         before = pd.read_csv(folder / "claims.csv")
-        claims = tested_together(pd.concat([before[before["scale"] != plan.scale], gather(Path(work))]))
+        others = before[before["scale"] != plan.scale]
+        claims = tested_together(pd.concat([others, gather(Path(work))], ignore_index=True))
     publish(folder / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     publish(folder / "claims.md", markdown(claims))
     mechanism_table.publish_in(folder, criteria)

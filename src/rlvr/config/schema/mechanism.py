@@ -1,4 +1,4 @@
-"""The schema of a paper's mechanism.yaml: when the runs of an arm exercise what the paper proposes."""
+"""The schema of a paper's mechanism.yaml: when runs exercise what the paper proposes, in a regime where they can."""
 
 from typing import Annotated, Literal
 
@@ -18,10 +18,12 @@ class Criterion(Strict):
     It is the mean of `measure` over the part `over` of the steps. With `above` or `below` it is the share of these
     steps in which the measure is above, or below, a number or another measure. With `against`, another arm, the measure
     is a mass by solve rate: the statistic is by how much, at those solve rates `at` where it is least, the two arms'
-    masses differ in shape.
+    masses differ in shape. With `of_start` the statistic is divided by that over the start. Criteria of the kind
+    `regime` say what a baseline does where the settings are as they were chosen; no verdict depends on them.
     """
 
     name: Name
+    kind: Literal["criterion", "regime"] = "criterion"
     says: str
     place: str  # of the paper's text that motivates it
     model: str | None = None  # null: each whose runs a scale has
@@ -29,6 +31,7 @@ class Criterion(Strict):
     runs_of: str | None = None  # another arm that it is measured in, which shows what these arms have to act on
     measure: str
     over: Part = "end"
+    of_start: bool = False
     above: Limit | None = None
     below: Limit | None = None
     against: str | None = None
@@ -46,6 +49,8 @@ class Criterion(Strict):
     def is_one_statistic(self):
         if sum(key is not None for key in (self.above, self.below, self.against)) > 1:
             raise ValueError("above: a criterion has one of `above`, `below` and `against`")
+        if self.of_start and (self.over == "start" or self.against is not None):
+            raise ValueError("of_start: compares `over: end` or `over: all` with the start, and has no `against`")
         if (self.against is None) == bool(self.at):
             raise ValueError("against: a difference in shape needs `against`, an arm, and `at`, solve rates")
         return self

@@ -46,7 +46,8 @@ class Control(Strict):
 
     Each contrast, `left` minus one of `right` over a table at one k, is expected above 0, below 0, or undecided. The
     first two hold where each contrast's interval does. The last holds where the wider interval, of all together,
-    includes 0 for each.
+    includes 0 for each. With `at_least`, percent points, it is no control but says what the settings were chosen for:
+    it holds where the estimate has so many.
     """
 
     name: Name
@@ -55,7 +56,8 @@ class Control(Strict):
     left: str
     right: Annotated[list[str], Field(min_length=1)]
     k: Positive
-    expected: Literal["above", "below", "undecided"]
+    expected: Literal["above", "below", "undecided"] = "above"
+    at_least: float | None = None
     effort: Literal["paper's setting", "equal pass@1"] = "paper's setting"
 
 
