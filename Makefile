@@ -14,7 +14,7 @@ CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run test test-quick smoke doctor install install-test install-gym install-bubblewrap install-lint install-site install-bench install-cluster
-.PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
+.PHONY: results results-archive snapshot snapshot-full snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist check-recipes bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list
@@ -60,6 +60,9 @@ results-archive: install ## every table, figure and page of docs/results/ from i
 	$(BIN)/rlvr recompute docs/results --out build/results
 	tar --create --gzip --file build/results.tar.gz --directory build --sort name --owner 0 --group 0 --mtime @0 results
 	cd build && sha256sum results.tar.gz | tee results.tar.gz.sha256
+
+snapshot-full: install ## write the results of `snakemake --config scale=full-short`, beyond the papers' cores, to docs/full/
+	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers $(CLAIMING) --no-cores --no-pictures --out docs/full
 
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
