@@ -184,11 +184,27 @@ def plan_of(paper: str):
 
 @pytest.mark.parametrize("paper", [p for p in paper_folders.names(ROOT / "config") if p != "methods"])
 def test_each_paper_has_criteria_and_a_scale_has_their_runs(paper):
-    plan = plan_of(paper)
-    specs = mechanisms.layout(plan, paper)
-    assert {one.criterion.name for one in specs if one.runs} == {one.name for one in plan.papers[paper].paper.mechanism}
-    assert all(len(one.baseline) == len(one.runs) for one in specs if one.criterion.against and one.runs)
-    assert set(mechanisms.needs(specs)) <= set(plan.runs)
+    plans = [plan_of(paper), make_plan(ROOT, "full-short", [paper])]
+    with_runs = set()
+    for plan in plans:
+        specs = mechanisms.layout(plan, paper)
+        with_runs |= {one.criterion.name for one in specs if one.runs}
+        assert all(len(one.baseline) == len(one.runs) for one in specs if one.criterion.against and one.runs)
+        assert set(mechanisms.needs(specs)) <= set(plan.runs)
+    assert with_runs == {one.name for one in plans[0].papers[paper].paper.mechanism}
+
+
+def test_every_claim_on_a_grae_is_held_to_its_mechanism():
+    """In each of its forms: with GRPO, DAPO and Dr.GRPO, on chains and with pictures."""
+    claims = layout(make_plan(ROOT, "full-short", ["agrae"]), "agrae")
+    forms = {"a_grae", "a_grae_vl", "a_grae_dapo", "a_grae_dr_grpo", "a_grae_dapo_vl", "a_grae_dr_grpo_vl"}
+    own = [
+        (claim, {term.arm for contrast in claim.contrasts for term in contrast.terms} & forms)
+        for claim in claims
+        if claim.about == "method"
+    ]
+    assert all(named <= set(claim.acting) for claim, named in own)
+    assert set().union(*(named for _, named in own)) == forms
 
 
 def test_a_criterion_is_judged_in_each_model_that_its_arm_was_trained_from():
