@@ -77,8 +77,8 @@ def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
             "core_path",
             "core_path_hard",
         },
-        "lens": {"regime", "readings", "core_dose", "comparisons", "comparisons_path"},
-        "agrae": {"regime", "comparisons_path"},
+        "lens": {"regime", "readings", "core_dose", "comparisons"},
+        "agrae": {"regime"},
     }
     for paper in full.papers:
         asked, every = set(asked_for(full, paper)), set(full.papers[paper].all_items())
