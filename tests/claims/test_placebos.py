@@ -106,6 +106,11 @@ def test_a_scale_without_controls_has_no_arm_row_or_run_of_them():
             lambda text: text.replace("    table: core\n    left: nsr", "    table: cores\n    left: nsr"),
             "unknown table 'cores'",
         ),
+        (lambda text: text.replace("    expected: below\n", ""), "a control needs `expected`, or `at_least`"),
+        (
+            lambda text: text.replace("    at_least: 10\n", "    at_least: 10\n    expected: above\n"),
+            "a control needs `expected`, or",
+        ),
     ],
 )
 def test_mistakes_in_placebos_and_controls_are_named(tmp_path, change, message):

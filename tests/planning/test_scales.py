@@ -392,13 +392,3 @@ def test_equal_pass_1_at_the_pretrained_scale_has_three_knots():
     assert [rate for rate, _ in baseline.rates] == pytest.approx([own / 2, own, 1.3 * own])
     core, matched = (set(made.tables[name].policies()) for name in ("core", "core_matched"))
     assert core < matched and len(plan.runs.keys() & core) == 15 and len(matched - core) == 2 * 3
-
-
-def test_shortest_paths_are_trained_alike_for_every_paper():
-    """A regime that was chosen once, for ACE's core, is written in four files."""
-    parts = {}
-    for paper in ("ace", "lens", "agrae", "pacs"):
-        runs = make_plan(ROOT, "full-short", [paper]).runs
-        run = next(run for name, run in runs.items() if name.startswith("qwen2-path-grpo-"))
-        parts[paper] = (run.rl, run.rollout, run.base)
-    assert len({repr(part) for part in parts.values()}) == 1, parts

@@ -60,6 +60,12 @@ class Control(Strict):
     at_least: float | None = None
     effort: Literal["paper's setting", "equal pass@1"] = "paper's setting"
 
+    @model_validator(mode="after")
+    def is_one_expectation(self):
+        if ("expected" in self.model_fields_set) == (self.at_least is not None):
+            raise ValueError("expected: a control needs `expected`, or `at_least`, and not both")
+        return self
+
 
 class Sweep(Strict):
     """One setting of some arms, set to each value or multiplied by it."""
