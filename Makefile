@@ -62,7 +62,7 @@ results-archive: install ## every table, figure and page of docs/results/ from i
 	cd build && sha256sum results.tar.gz | tee results.tar.gz.sha256
 
 snapshot-full: install ## write the results of `snakemake --config scale=full-short`, beyond the papers' cores, to docs/full/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers $(CLAIMING) --no-cores --no-pictures --out docs/full
+	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers $(CLAIMING) --no-cores --out docs/full
 
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
@@ -102,8 +102,8 @@ test-vllm: $(VENV)/.main $(VENV)-vllm/.vllm ## test the real vLLM on a CPU; ten 
 test-loggers: $(VENV)-loggers/.loggers ## test runs that log to the real TensorBoard, trackio and W&B, offline; three minutes
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-loggers/bin/python -m pytest -m loggers tests/training/test_loggers.py
 
-site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; a broken link is an error
-	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv build/site
+site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; PICTURES=yes draws those of results too
+	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv $(if $(PICTURES),--pictures) build/site
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 

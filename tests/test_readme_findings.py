@@ -14,6 +14,7 @@ from rlvr.claims.table import LEVEL, counted
 from rlvr.claims.verdicts import DECIDED, JUDGED, OPPOSITE, SAME, SMALLER, meaning
 from rlvr.commands import app
 from rlvr.estimators._kind import ESTIMATORS
+from rlvr.report.readme import CLAIMS
 
 FOUND = (ROOT / "docs/findings.md").read_text()
 BULLETS = [" ".join(text.split()) for text in re.split(r"\n- ", FOUND.partition("\n\nNone of this says")[0])[1:]]
@@ -45,7 +46,7 @@ def snapshot(bullet: str) -> Path:
 def committed(folder: Path) -> list[tuple[float, float, float]]:
     """Every value with its interval in the CSV files of a snapshot."""
     found = []
-    for path in [*folder.glob("*/.data/*.csv*"), folder / "claims.csv", folder / "mechanisms.csv"]:
+    for path in [*folder.glob("*/.data/*.csv*"), folder / CLAIMS, folder / "mechanisms.csv"]:
         frame = pd.read_csv(path) if path.is_file() else pd.DataFrame()
         ends = [("estimate", "low", "high"), ("measured", "low", "high")]
         for columns in [*ends, *((n, f"{n}_low", f"{n}_high") for n in ("value", "difference"))]:
@@ -127,7 +128,7 @@ def test_every_interval_is_read_and_a_wrong_one_is_missed():
 
 
 def claims_of(folder: Path) -> pd.DataFrame:
-    frame = counted(pd.read_csv(folder / "claims.csv"))
+    frame = counted(pd.read_csv(folder / CLAIMS))
     return frame[(frame["effort"] == PAPER) & frame["verdict"].map(meaning).isin(JUDGED)]
 
 

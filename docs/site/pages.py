@@ -15,6 +15,7 @@ import tutorial
 import typer
 import yaml
 
+from rlvr.items import TABLES
 from rlvr.report import readme, rerender
 from rlvr.report.numbers import Popovers, numbers
 
@@ -37,12 +38,17 @@ NUMBERS = "Press a value to see the runs behind it. Brackets are 95 % intervals.
 def main(
     out: Annotated[Path, typer.Argument(help="Folder to write; replaced.")],
     ledger: Annotated[Path, typer.Option(help="The theory's ledger, a CSV file.")],
+    pictures: Annotated[bool, typer.Option(help="Draw the pictures of results; some minutes.")] = False,
 ) -> None:
     """Write the pages that sphinx-build reads."""
     shutil.rmtree(out, ignore_errors=True)
     mirror.copy_pages(ROOT, out)
-    snapshots = {runs.parent.name: papers.Snapshot(ROOT, runs.parent) for runs in sorted(ROOT.glob("docs/*/runs.csv"))}
+    folders = [file.parent for file in sorted(ROOT.glob(f"docs/*/{readme.CONTENTS}"))]
+    snapshots = {folder.name: papers.Snapshot(ROOT, out / "docs" / folder.name) for folder in folders}
     for name, taken in snapshots.items():
+        for item in rerender.items(taken.folder):
+            if not item.shown.is_file() and (pictures or item.folder == TABLES):
+                item.render(item.shown, ROOT)
         snapshot(taken, out / "docs" / name)
     (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
     papers.write(ROOT, out, ledger, snapshots[papers.RESULTS])
@@ -59,24 +65,23 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
         (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
         pages = ["claims-table", "claims", *pages]
     pages += ["mechanisms"] if (out / "mechanisms.md").is_file() else []
-    for spec, shown in rerender.items(taken.folder):
-        _numbers(spec, shown, taken, out / shown.parent.name)
+    for item in rerender.items(taken.folder):
+        _numbers(item, taken, out / item.paper.name)
     few = sum(picture.stat().st_size for picture in taken.folder.rglob("*.png")) <= MOST_PICTURES
     (out / "README.md").write_text(readme.page(taken.folder, pictures=few))
     mirror.add_children(out / "README.md", *pages)
 
 
-def _numbers(spec: Path, shown: Path, taken: papers.Snapshot, out: Path) -> None:
+def _numbers(item: rerender.KeptItem, taken: papers.Snapshot, out: Path) -> None:
     """A page with the statistics of a table or figure, linked from the table's own page."""
-    layout, frames = rerender.read(spec)
     runs = taken.runs.at("../../runs.html")
     popovers = Popovers(runs)
-    parts = [numbers(frame, name, popovers) for name, frame in frames.items()]
-    page = out / "numbers" / f"{spec.stem}.md"
+    parts = [numbers(frame, name, popovers) for name, frame in item.statistics().items()]
+    page, title = out / "numbers" / f"{item.name}.md", item.layout.title
     page.parent.mkdir(exist_ok=True)
-    page.write_text("\n\n".join([f"{ALONE}# {layout.title}: every number\n\n{NUMBERS}", *parts, *popovers.html]) + "\n")
-    if shown.suffix == ".md":
-        mirror.append(out / shown.name, f"\n[Every number, with its runs](numbers/{spec.stem}.md)\n")
+    page.write_text("\n\n".join([f"{ALONE}# {title}: every number\n\n{NUMBERS}", *parts, *popovers.html]) + "\n")
+    if item.folder == TABLES:
+        mirror.append(out / item.shown.name, f"\n[Every number, with its runs](numbers/{item.name}.md)\n")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Snapshot:
         """The paper's tables and figures."""
         contents = read_json(self.folder / readme.CONTENTS)
         items = {one["name"]: one["items"] for one in contents["papers"]}
-        return readme.results(self.folder / paper, items.get(paper, []), pictures=contents["pictures"])
+        return readme.results(self.folder / paper, items.get(paper, []))
 
 
 def write(root: Path, out: Path, statements: Path, taken: Snapshot) -> None:

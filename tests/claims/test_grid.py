@@ -9,7 +9,7 @@ from conftest import ROOT
 from rlvr.claims import grid
 from rlvr.claims.verdicts import VERDICTS
 
-CLAIMS = pd.read_csv(ROOT / "docs" / "results" / "claims.csv")
+CLAIMS = pd.read_csv(ROOT / "docs" / "results" / "claims.csv.xz")
 ACE = CLAIMS[CLAIMS["paper"] == "ace"]
 
 

@@ -245,7 +245,7 @@ def test_the_prediction_for_the_laptop_against_the_measured_time():
 @pytest.mark.parametrize(("device", "level"), [("cpu-core", "v4"), ("cpu-core-avx2", "v3")])
 def test_the_prediction_for_the_pretrained_model_against_its_recorded_runs(device, level):
     """A run's plan has its start and its probes, which the recorded seconds of training leave out."""
-    recorded = pd.read_csv(ROOT / "docs/pretrained/runs.csv")
+    recorded = pd.read_csv(ROOT / "docs/pretrained/runs.csv.xz")
     recorded = recorded[recorded["device"].str.endswith(level) & (recorded["stage"] == "rl")]["seconds"]
     plan, costs = make_plan(ROOT, "pretrained", ["ace", "agrae"]), Costs(HARDWARE, device, CLUSTER)
     planned = [job.seconds for job in work_of(plan, costs).jobs.values() if job.kind == "run"]

@@ -27,9 +27,9 @@ def test_each_method_with_a_placebo_has_a_row_per_arm_at_the_largest_k(found):
     for (_, _, _), rows in found.groupby(["paper", "benchmark", "arm"]):
         assert (~rows["placebo"]).sum() == 1 and rows["placebo"].any() and rows["k"].nunique() == 1
     for paper, rows in found.groupby("paper"):
-        read = [rerender.read(spec) for spec in (RESULTS / paper / ".data").glob("comparisons*.json")]
-        assert set(rows["k"]) == {max(layout.k) for layout, _ in read}
-        every = pd.concat(frame for _, frames in read for frame in frames.values())
+        read = [of for name, of in rerender.items_of(RESULTS / paper).items() if name.startswith("comparisons")]
+        assert set(rows["k"]) == {max(item.layout.k) for item in read}
+        every = pd.concat(frame for item in read for frame in item.statistics().values())
         kept = every.set_index(["benchmark", "arm", "against", "k", "effort"])["difference"]
         for row in rows.itertuples():
             assert kept[row.benchmark, row.arm, row.against, row.k, row.effort] == row.difference

@@ -23,6 +23,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
 from rlvr.report import rerender
 from rlvr.report.counts import COUNTS, scores_of
+from rlvr.report.readme import CLAIMS
 from rlvr.report.rejudge import NotInCounts, rejudge
 from rlvr.statistics.scores import read
 
@@ -77,7 +78,7 @@ def change(snapshot: Path) -> None:
     """Another count of LENS' first run, on one problem of the core's first benchmark."""
     file = next(snapshot.glob(f"*/.data/{COUNTS}"))
     lines = read_text(file).splitlines()
-    layout = rerender.read(snapshot / "lens/.data/core.json")[0]
+    layout = rerender.items_of(snapshot / "lens")["core"].layout
     policy = next(cell.policies[0] for cell in layout.cells if cell.arm == "lens")
     evaluation = next(iter(layout.panels[0].evaluations.values()))
     place = next(i for i, line in enumerate(lines) if f'"{policy}"' in line and f'"{evaluation}"' in line)
@@ -95,7 +96,7 @@ def test_equal_counts_give_equal_numbers(snapshot):
 def test_pictures_that_a_snapshot_does_not_keep_are_drawn(made, tmp_path):
     results, _ = made
     out, again = tmp_path / "snapshot", tmp_path / "again"
-    taken(make_plan(ROOT, "smoke", ["lens"]), results, out, pictures=False, items=["core", "core_frontier"])
+    taken(make_plan(ROOT, "smoke", ["lens"]), results, out, items=["core", "core_frontier"])
     page = (out / "README.md").read_text()
     assert "not kept" in page and not list(out.rglob("*.png"))
     code, text = run(out, "--out", again)
@@ -120,7 +121,7 @@ def test_one_changed_count_is_found(snapshot):
     code, text = run(snapshot)
     assert code == 1 and COUNTS not in text
     assert "lens/core: " in text and "lens/core.md: " in text, "statistics, and the table of them"
-    assert "lens, contrasts of claims at smoke scale: " in text and "claims.csv: " in text
+    assert "lens, contrasts of claims at smoke scale: " in text and f"{CLAIMS}: " in text
 
 
 def test_a_changed_criterion_or_control_is_found(snapshot):
@@ -168,7 +169,7 @@ def test_it_is_small(snapshot):
 
 def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     plan = make_plan(ROOT, "smoke", ["lens"])
-    names = ("claims.csv", "mechanisms.csv", "lens/.data/contrasts-smoke.csv.xz", "lens/.data/controls-smoke.jsonl.xz")
+    names = (CLAIMS, "mechanisms.csv", "lens/.data/contrasts-smoke.csv.xz", "lens/.data/controls-smoke.jsonl.xz")
     before = {name: (snapshot / name).read_bytes() for name in names}
     rejudge(snapshot, plan)
     assert {name: (snapshot / name).read_bytes() for name in before} == before
@@ -188,10 +189,10 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     criteria[0] = bound
     claims = plan.papers["lens"].paper.claims
     first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
-    own = pd.read_csv(snapshot / "claims.csv")
-    pd.concat([own, own.assign(scale="tiny")]).to_csv(snapshot / "claims.csv", index=False)
+    own = pd.read_csv(snapshot / CLAIMS)
+    pd.concat([own, own.assign(scale="tiny")]).to_csv(snapshot / CLAIMS, index=False)
     rejudge(snapshot, plan)
-    frame = pd.read_csv(snapshot / "claims.csv")
+    frame = pd.read_csv(snapshot / CLAIMS)
     assert len(frame) == 2 * len(own) and "Other words" not in set(frame[frame["scale"] == "tiny"]["says"])
     frame = frame[frame["scale"] == "smoke"]
     assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}

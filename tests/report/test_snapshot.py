@@ -1,12 +1,12 @@
 """`make snapshot`: what it copies, what it says, and what it refuses."""
 
 import json
+import lzma
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -21,12 +21,11 @@ from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for, core_items
-from rlvr.files import publish, read_json
+from rlvr.files import publish
 from rlvr.planning.expansion import make_plan
 from rlvr.report import findings, readme, rerender
 from rlvr.report.history import objections, unused
-from rlvr.report.rerender import copy
-from rlvr.report.runs import ORIGIN, described
+from rlvr.report.runs import FILE, ORIGIN, described
 from rlvr.report.snapshot import MissingResults, SnapshotRefused, main, take
 from rlvr.statistics.table_rows import pass_at_k_rows
 
@@ -93,18 +92,18 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert not (out / "gone").exists()
     names = asked_for(plan, "lens")
     copied = {path.stem: path for path in (out / "lens").iterdir() if path.is_file()}
-    assert set(copied) == set(names)
-    assert all(copied[name].read_text() == name for name in names if name in plan.papers["lens"].tables)
-    for name in plan.papers["lens"].figures:
-        with Image.open(copied[name]) as shown:
-            assert (shown.format, shown.mode, shown.size) == ("PNG", "P", (256, 256))
+    tables, cores = plan.papers["lens"].tables, {name for _, name in core_items(plan)}
+    assert set(copied) == {name for name in names if name in tables and name in cores}
+    assert all(path.read_text() == name for name, path in copied.items())
     page = (out / "README.md").read_text()
     assert all(f"(lens/{path.name})" in page for path in copied.values())
-    below = page.split("(lens/core_curves.png)\n\n")[1].split("\n")[0]
+    others = {plan.papers["lens"].item(name).content.title for name in names if name in {*tables} - cores}
+    assert others and all(f"\n- {title}" in page for title in others) and "tables without a link" in page
+    below = page.split(plan.papers["lens"].item("core_curves").content.title)[1].split("\n\n")[1]
     assert "thin lines: the seeds" in below and "The paper gives numbers for the all-wrong groups alone" in below
-    assert {file.stem for file, _ in rerender.items(out)} == set(names)
+    assert {item.name for item in rerender.items(out)} == set(names)
     assert "Taken although" in page and "c0ffee is no ancestor of HEAD" in page and "reason: by hand." in page
-    runs = pd.read_csv(out / "runs.csv")
+    runs = pd.read_csv(out / FILE)
     wanted = {policy for name in names for policy in plan.papers["lens"].item(name).policies()}
     assert set(runs["policy"]) == wanted and set(runs["commit"]) == {"c0ffee"} and len(runs) == len(wanted)
     assert f"{len(wanted)} policies" in page and "c0ffee" in page and "a core" in page
@@ -134,13 +133,13 @@ def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, t
         manifest.parent.mkdir(parents=True, exist_ok=True)
         manifest.write_text(manifest_of(other, policy))
     taken(plan, results, tmp_path / "docs", other)
-    policies = set(pd.read_csv(tmp_path / "docs" / "runs.csv")["policy"])
+    policies = set(pd.read_csv(tmp_path / "docs" / FILE)["policy"])
     assert any("-lr0.000135-" in run for run in behind), "of controls: the baseline at another rate"
     assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
     page = (tmp_path / "docs" / "README.md").read_text()
     assert "Claims stand at full-laptop scale too." in page and "| LENS    | full-laptop |" in page
     taken(plan, results, tmp_path / "docs")
-    assert set(pd.read_csv(tmp_path / "docs" / "claims.csv")["scale"]) == {"smoke"}, "without the other plan"
+    assert set(pd.read_csv(tmp_path / "docs" / readme.CLAIMS)["scale"]) == {"smoke"}, "without the other plan"
 
 
 def test_what_is_refused_replaces_nothing(plan, results, tmp_path):
@@ -160,23 +159,22 @@ def test_items_by_name_stand_alone_and_without_claims(plan, results, tmp_path):
     files = [file.name for file in out.rglob("*") if file.is_file()]
     assert sorted(files) == [
         *("README.md", "SHA256SUMS", "contents.json", "counts.jsonl.xz"),
-        *("runs.csv", "table1.csv", "table1.json", "table1.md"),
+        *("items.jsonl.xz", "runs.csv.xz", "table1.csv"),
     ]
     policies = set(plan.papers["lens"].item("table1").policies())
-    assert set(pd.read_csv(out / "runs.csv")["policy"]) == policies
+    assert set(pd.read_csv(out / FILE)["policy"]) == policies
     page = (out / "README.md").read_text()
-    assert "(lens/table1.md)" in page and "claims" not in page.lower()
+    assert f"\n- {plan.papers['lens'].item('table1').content.title}" in page and "claims" not in page.lower()
     with pytest.raises(ConfigError, match="--item: unknown table or figure 'tabel1'; did you mean 'table1'"):
         taken(plan, results, out, items=["tabel1"])
 
 
-def test_without_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_path):
+def test_instead_of_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_path):
     out, figures = tmp_path / "docs", set(asked_for(plan, "lens")) & set(plan.papers["lens"].figures)
-    taken(plan, results, out, pictures=False)
-    assert not list(out.rglob("*.png")) and figures
-    assert {file.stem for file, _ in rerender.items(out)} == set(asked_for(plan, "lens"))
+    taken(plan, results, out)
+    assert {file.name for file in out.rglob("*.png")} <= {*findings.PICTURES} and figures
     page = (out / "README.md").read_text()
-    assert ".png" not in page and "Pictures are not kept here" in page
+    assert "(lens/core_curves.png)" not in page and "Pictures, and tables without a link, are not kept here" in page
     assert all(f"**{plan.papers['lens'].item(name).content.title}" in page for name in figures)
 
 
@@ -186,12 +184,12 @@ def test_without_cores_it_has_the_other_tables_and_figures_and_every_claim(resul
     of_cores = {policy for _, name in core_items(whole) for policy in whole.papers["lens"].item(name).policies()}
     taken(whole, results, out, cores=False)
     cores = {name for _, name in core_items(whole)}
-    assert cores and {spec.stem for spec, _ in rerender.items(out)} == {*asked_for(whole, "lens")} - cores
+    assert cores and {item.name for item in rerender.items(out)} == {*asked_for(whole, "lens")} - cores
     assert "LENS is ahead" in (out / "claims.md").read_text()
     shown = {policy for name in asked_for(whole, "lens") for policy in whole.papers["lens"].item(name).policies()}
     behind = needs([*layout(whole, "lens"), *(one.claim for one in controls.layout(whole, "lens"))])
     of_claims = {policy for policy, _ in behind.scores}
-    assert of_claims & of_cores and of_claims <= set(pd.read_csv(out / "runs.csv")["policy"]) <= of_claims | shown
+    assert of_claims & of_cores and of_claims <= set(pd.read_csv(out / FILE)["policy"]) <= of_claims | shown
     assert "cores are left out" in (out / "README.md").read_text()
 
 
@@ -202,7 +200,7 @@ def test_there_is_something_beyond_cores_to_take(results):
         main(papers="lens", items=["core"], cores=False)
 
 
-@pytest.mark.parametrize("options", [{"cores": False}, {"pictures": False}, {"items": ["table1"]}])
+@pytest.mark.parametrize("options", [{"cores": False}, {"items": ["table1"]}])
 def test_papers_that_stay_are_not_mixed_with_a_smaller_snapshot(options):
     with pytest.raises(SystemExit, match="--keep: not with --"):
         main(papers="lens", keep="lens", **options)
@@ -217,27 +215,24 @@ def test_one_paper_is_taken_anew_and_the_others_stay(results, tmp_path):
     by_hand(both, results, "ace")
     ours = {**CLAIM, "paper": "ace", "short": "ACE", "says": "ACE is ahead", "p": 0.001}
     pd.DataFrame([ours]).to_csv(results / "claims" / "smoke" / "ace.csv", index=False)
-    with pytest.raises(SnapshotRefused, match=r"runs\.csv is missing"):
+    with pytest.raises(SnapshotRefused, match=r"runs\.csv\.xz is missing"):
         taken(both, results, out, keep=["lens"])
     assert taken(both, results, out) == ["lens", "ace"]
     whole = bytes_in(out)
-    taken(both, results, out, pictures=False)
-    with pytest.raises(SnapshotRefused, match="has no pictures: its papers cannot stay"):
-        taken(both, results, out, keep=["lens"])
-    taken(both, results, out)
     shutil.rmtree(results / "papers" / "smoke" / "lens")  # only the snapshot has LENS now
     (results / "claims" / "smoke" / "lens.csv").unlink()
     assert taken(both, results, out, keep=["lens"]) == ["ace"]
     again = bytes_in(out)
-    rows = Path("runs.csv")  # kept rows come first
-    assert sorted(again[rows].splitlines()) == sorted(whole[rows].splitlines()) and again.keys() == whole.keys()
+    rows = Path(FILE)  # kept rows come first
+    lines = [sorted(lzma.decompress(one[rows]).splitlines()) for one in (again, whole)]
+    assert lines[0] == lines[1] and again.keys() == whole.keys()
     assert {name for name in whole if again[name] != whole[name]} <= {rows}
-    table = next(name for name in asked_for(both, "ace") if name in both.papers["ace"].tables)
+    table = next(name for name in both.papers["ace"].paper.core.tables if name in asked_for(both, "ace"))
     Path(Paths(str(results), "smoke").table("ace", table)[1]).write_text("another")
     taken(both, results, out, keep=["lens"])
     assert (out / "ace" / f"{table}.md").read_text() == "another"
-    frame = pd.read_csv(out / "runs.csv")
-    frame[frame["policy"] != both.papers["lens"].item("core").policies()[0]].to_csv(out / "runs.csv", index=False)
+    frame = pd.read_csv(out / FILE)
+    frame[frame["policy"] != both.papers["lens"].item("core").policies()[0]].to_csv(out / FILE, index=False)
     with pytest.raises(SnapshotRefused, match="lens cannot stay as it is"):
         taken(both, results, out, keep=["lens"])
     assert (out / "ace" / f"{table}.md").read_text() == "another", "nothing was replaced"
@@ -247,7 +242,7 @@ def test_runs_csv_says_what_each_policy_is(plan, results, tmp_path):
     """Method, model, learning rate and settings, as the run's own name has them."""
     out = tmp_path / "docs"
     taken(plan, results, out)
-    runs = pd.read_csv(out / "runs.csv", keep_default_na=False).set_index("policy")
+    runs = pd.read_csv(out / FILE, keep_default_na=False).set_index("policy")
     columns = ["method", "model", "learning_rate", "settings", "stage", "seed", "step", "seconds"]
     assert list(runs.columns) == [*columns, *ORIGIN, "finished"]
     trained = {policy: row for policy, row in runs.iterrows() if policy in plan.runs}
@@ -307,44 +302,31 @@ def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path
     assert objections([], tmp_path) == ["tracked files differ from HEAD"]
 
 
-def assert_same_picture(made: Path, committed: Path) -> None:
-    """Few pixels differ: a marker has ten times as many as may, and edges may round differently."""
-    with Image.open(made) as ours, Image.open(committed) as theirs:
-        assert ours.size == theirs.size, committed
-        difference = np.abs(np.asarray(ours.convert("L"), int) - np.asarray(theirs.convert("L"), int))
-    assert (difference > 64).mean() < 1e-5, committed
-
-
-def assert_as_rendered(folder: Path, scratch: Path, but: tuple[str, ...] = (), pictures: bool = True) -> int:
-    """Renders every table, and every figure with `pictures`, of a snapshot that has its data, but some by the end of
-    their names; returns their number."""
-    found = [(spec, shown) for spec, shown in rerender.items(folder) if not shown.stem.endswith(but)]
-    if not pictures:
-        found = [(spec, shown) for spec, shown in found if shown.suffix != rerender.PICTURE]
-    for spec, shown in found:
-        made = scratch / shown.name
-        rerender.render(spec, made, ROOT)
-        if shown.suffix == ".md":
-            assert made.read_text() == shown.read_text(), shown
-        else:
-            copy(made, scratch / "copied.png")
-            assert_same_picture(scratch / "copied.png", shown)
+def assert_as_rendered(folder: Path, scratch: Path, but: tuple[str, ...] = ()) -> int:
+    """Renders every table that a snapshot has, but some by the end of their names; returns their number."""
+    found = [item for item in rerender.items(folder) if item.shown.is_file() and not item.name.endswith(but)]
+    for item in found:
+        made = scratch / item.shown.name
+        item.render(made, ROOT)
+        assert made.read_text() == item.shown.read_text(), item.shown
     return len(found)
 
 
 def test_kept_items_are_rendered_again(tmp_path):
     """A table with published values, and a figure, from what a snapshot keeps."""
     plan, out = make_plan(ROOT, "smoke", ["ace"]), tmp_path / "docs"
-    paths = Paths(str(tmp_path), "smoke")
+    paths, names = Paths(str(tmp_path), "smoke"), ("table1", "core_frontier")
     rows = pass_at_k_rows(LAYOUT, on_x({name: [1, 2] for name in ("a1", "a2", "b1", "b2")}), None)
-    for paper, item, shown in (("ace", "table1", "table1.md"), ("ace", "core_frontier", "core_frontier.png")):
-        for file in rerender.files(plan, paper, item, paths):
-            publish(file, rows.to_csv(index=False))
-        rerender.keep(plan, paper, item, paths, out / paper)
-        rerender.render(out / paper / ".data" / f"{item}.json", tmp_path / shown, ROOT)
-        copy(tmp_path / shown, out / paper / shown)
-    assert assert_as_rendered(out, tmp_path) == 2
-    table = out / "ace" / "table1.md"
+    for file in (file for item in names for file in rerender.files(plan, "ace", item, paths)):
+        publish(file, rows.to_csv(index=False))
+    rerender.keep(plan, "ace", names, paths, out / "ace")
+    of_table, of_figure = (rerender.items_of(out / "ace")[name] for name in names)
+    of_table.render(of_table.shown, ROOT)
+    of_figure.render(tmp_path / "figure.png", ROOT)
+    with Image.open(tmp_path / "figure.png") as picture:
+        assert len(set(picture.convert("L").get_flattened_data())) > 20, "a picture with lines"
+    assert assert_as_rendered(out, tmp_path) == 1
+    table = of_table.shown
     table.write_text(table.read_text().replace("Method", "method", 1))
     with pytest.raises(AssertionError, match=r"table1\.md"):
         assert_as_rendered(out, tmp_path)
@@ -353,12 +335,12 @@ def test_kept_items_are_rendered_again(tmp_path):
 def test_large_statistics_are_compressed(plan, results, tmp_path):
     (file,) = rerender.files(plan, "lens", "table1", Paths(str(results), "smoke"))
     file.write_text("a\n" + "1234567\n" * 10_000)
-    rerender.keep(plan, "lens", "table1", Paths(str(results), "smoke"), tmp_path / "lens")
+    rerender.keep(plan, "lens", ["table1"], Paths(str(results), "smoke"), tmp_path / "lens")
     (copied,) = (tmp_path / "lens" / ".data").glob("table1.csv*")
     assert copied.name == "table1.csv.xz" and copied.stat().st_size < 2_000 and len(pd.read_csv(copied)) == 10_000
 
 
-SNAPSHOTS = sorted(path.parent for path in (ROOT / "docs").glob("*/runs.csv"))
+SNAPSHOTS = sorted(path.parent for path in (ROOT / "docs").glob(f"*/{FILE}"))
 CLAIMED = sorted(path.parent for path in (ROOT / "docs").glob("*/claims.md"))
 
 
@@ -369,16 +351,16 @@ def test_the_committed_pages_are_what_the_code_writes(folder):
 
 @pytest.mark.parametrize("folder", CLAIMED, ids=lambda folder: folder.name)
 def test_the_committed_claims_are_what_the_code_writes(folder):
-    assert markdown(pd.read_csv(folder / "claims.csv")) == (folder / "claims.md").read_text()
+    assert markdown(pd.read_csv(folder / readme.CLAIMS)) == (folder / "claims.md").read_text()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", SNAPSHOTS, ids=lambda path: path.name)
 def test_the_committed_snapshots_are_what_the_code_renders(folder, tmp_path):
-    """Tables and figures, rendered again, give the same words and pictures; else `make snapshot` is due.
+    """Tables, rendered again, give the same words; else `make snapshot` is due.
 
     But for those at equal pass@1 of docs/pretrained, in which each method had a curve when it was made.
     """
     but = ("_matched", "_frontier", "frontier_over_steps") if folder.name == "pretrained" else ()
-    pictures = read_json(folder / readme.CONTENTS)["pictures"]
-    assert assert_as_rendered(folder, tmp_path, but, pictures)
+    kept = assert_as_rendered(folder, tmp_path, but)
+    assert (kept > 0) == (folder.name != "full"), "docs/full has no tables of cores"

@@ -25,6 +25,7 @@ from docstrings import markdown  # noqa: E402
 
 from rlvr.config.layouts import ScoresLayout  # noqa: E402
 from rlvr.figures._scored import OfTables  # noqa: E402
+from rlvr.files import publish_lines  # noqa: E402
 from rlvr.report import browse, claims, numbers, rerender, runs  # noqa: E402
 
 RUN = {
@@ -39,7 +40,7 @@ def snapshot(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
     (folder / "ace" / ".data").mkdir(parents=True)
     rows = [{"policy": f"tiny-grpo-seed{seed}-ab", "seed": seed, **RUN} for seed in (2, 1)]
-    pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
+    pd.DataFrame(rows).to_csv(folder / runs.FILE, index=False)
     numbers = {"label": "GRPO <b>", "model": "M", "stand_in": "tiny", "k": 32, "seeds": 2, "problems": 150}
     numbers |= {"value": -1.5, "value_low": -2.0, "value_high": 1e-5}
     numbers |= {"policies": "tiny-grpo-seed1-ab tiny-grpo-seed2-ab"}
@@ -47,13 +48,10 @@ def snapshot(tmp_path: Path) -> Path:
     words = {"note": "Why.", "scale": "laptop"}
     table = typed(ScoresLayout, title="Core", kind="pass_at_k", **words).model_dump(mode="json")
     figure = typed(OfTables, title="A", kind="pass_at_k_curves", **words).model_dump(mode="json")
-    for item, content in {
-        "core": {"folder": "tables", "specification": {"layout": table}, "statistics": ["core"]},
-        "curves": {"folder": "figures", "specification": figure, "statistics": ["core"]},
-    }.items():
-        (folder / "ace" / ".data" / f"{item}.json").write_text(json.dumps(content))
+    items = [("core", "tables", {"layout": table}), ("curves", "figures", figure)]
+    publish_lines(folder / "ace" / ".data" / rerender.ITEMS, (rerender.line(*item, ["core"]) for item in items))
     paper = {"name": "ace", "short": "ACE", "title": "T", "authors": "A", "year": 2026, "items": ["core", "curves"]}
-    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "pictures": True, "papers": [paper]}
+    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "papers": [paper]}
     (folder / "contents.json").write_text(json.dumps(about))
     (folder / "ace" / "curves.png").write_bytes(b"some bytes")
     (folder / "ace" / "core.md").write_text("# Core\n")
@@ -105,7 +103,7 @@ def test_a_page_weighs_what_it_loads(tmp_path):
 
 
 def test_a_number_leads_to_its_runs(snapshot):
-    _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
+    frames = rerender.items_of(snapshot / "ace")["core"].statistics()
     popovers = numbers.Popovers(runs.read(snapshot).at("runs.html"))
     page = numbers.numbers(frames["core"], "core", popovers)
     assert '<button type="button" popovertarget="runs-0">−1.5 [−2, 1e-05]</button>' in page
@@ -121,7 +119,7 @@ def test_a_number_leads_to_its_runs(snapshot):
 
 
 def test_long_statistics_are_a_row_per_method(snapshot):
-    _, frames = rerender.read(snapshot / "ace" / ".data" / "core.json")
+    frames = rerender.items_of(snapshot / "ace")["core"].statistics()
     popovers = numbers.Popovers(runs.read(snapshot))
     page = numbers.numbers(pd.concat(3 * [frames["core"]]), "core", popovers, most=1)
     assert page.count("<tr") == 2 and 'popovertarget="runs-0">GRPO &lt;b&gt;</button>' in page and "3 rows" in page
@@ -133,7 +131,7 @@ def test_each_run_has_an_anchor_and_the_seeds_of_an_arm_are_in_order(snapshot):
 
 
 def test_an_estimate_of_a_claim_has_its_interval_and_its_runs(snapshot):
-    frame = claims.complete(pd.read_csv(ROOT / "docs/results/claims.csv")).head(1)
+    frame = claims.complete(pd.read_csv(ROOT / "docs/results/claims.csv.xz")).head(1)
     row = frame.iloc[0]
     key = tuple(row[["scale", "paper", "claim", "effort"]])
     page = claims.verdicts(frame, runs.read(snapshot).at("runs.html"), {key: ["tiny-grpo-seed2-ab"]})
@@ -193,11 +191,10 @@ def test_a_link_to_the_readme_leads_to_the_start_page(tmp_path):
 
 
 def test_a_papers_page_has_no_links_to_pictures_that_are_not_kept(snapshot):
-    for kept, picture in ((True, "ace/curves.png"), (False, "")):
-        contents = json.loads((snapshot / "contents.json").read_text())
-        (snapshot / "contents.json").write_text(json.dumps({**contents, "pictures": kept}))
+    for picture in ("ace/curves.png", ""):
         (shown,) = papers.Snapshot(ROOT, snapshot).results("ace")["figures"]
         assert shown["picture"] == picture
+        (snapshot / "ace" / "curves.png").unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("most", [pages.MOST_PICTURES, 0])

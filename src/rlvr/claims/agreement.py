@@ -2,7 +2,7 @@
 
 `claims.md` of a results folder ends with it. For snapshots of different scales:
 
-    python -m rlvr.claims.agreement docs/results/claims.csv docs/pretrained/claims.csv
+    python -m rlvr.claims.agreement docs/results/claims.csv.xz docs/pretrained/claims.csv.xz
 """
 
 from itertools import combinations

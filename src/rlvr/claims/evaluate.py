@@ -68,6 +68,7 @@ SHOWN = (
     "size",
 )
 ESTIMATED = ("low", "high", "low_of_all", "high_of_all", "p", "p_of_all", "p_equal", "seeds", "problems", "unit")
+DIGITS = 5  # of what is measured in training
 ROUNDED = 1e-9  # equal printed values are a tie
 BOUNDS = (0.0, 100.0)  # of printed values
 FACTOR = 1.1  # of learning rates that are still alike
@@ -277,12 +278,22 @@ def evidence(claims: list[ClaimSpec], paths: Paths) -> Evidence:
     needed = needs(claims)
     scores = read_all([Path(paths.scores(*pair)) for pair in needed.scores])
     diversity = read_all([Path(paths.diversity(*pair)) for pair in needed.diversity])
-    probes, metrics = ({run: list(read_lines(Path(paths.rows(run)[i]))) for run in needed.runs} for i in (0, 1))
-    measured = {
-        name: {run: list(read_lines(Path(paths.measured(name, run)))) for run in runs}
-        for name, runs in needed.measured.items()
-    }
+    probes, metrics = ({run: _rows(paths.rows(run)[i]) for run in needed.runs} for i in (0, 1))
+    measured = {name: {run: _rows(paths.measured(name, run)) for run in runs} for name, runs in needed.measured.items()}
     return Evidence(scores, probes, metrics, diversity, measured)
+
+
+def _rows(file: str) -> list[dict[str, Any]]:
+    return [{name: rounded(value) for name, value in row.items()} for row in read_lines(Path(file))]
+
+
+def rounded(value: Any) -> Any:
+    """A value, or those in a list or dictionary, with `DIGITS` significant digits: a snapshot keeps as many."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
 def judged(

@@ -22,7 +22,7 @@ def recompute(
     import tempfile
 
     from rlvr.commands.lines import fail
-    from rlvr.report.recompute import recompute, render_figures
+    from rlvr.report.recompute import recompute, render_others
 
     root = folder_of(config_folder).parent
     if out is not None and out.resolve() == folder.resolve():
@@ -31,7 +31,7 @@ def recompute(
         into = out or Path(scratch)
         different = list(recompute(folder, root, into))
         if out is not None:
-            render_figures(out, root)
+            render_others(out, root)
     for line in different:
         typer.echo(line)
     if different:

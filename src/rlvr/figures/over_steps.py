@@ -146,6 +146,7 @@ FIGURE = _training.TrainingKind(
     lay_out=lay_out,
     statistics=statistics,
     claims=curve_claims.CLAIMS,
+    floats="%.4g",  # a line's values, many of them
     draw=draw,
     caption=CAPTION,
 )

@@ -2,7 +2,7 @@
 
 - `counts.jsonl.xz`: a line per evaluation with its problems, then a line per policy with its correct answers to each.
 - `diversity.jsonl.xz`: the same for measures of diversity.
-- `curves.jsonl.xz`: of each run the rows of its training that claims read, with the columns that they read.
+- `curves.jsonl.xz`: of each run the rows of its training that claims read, by the columns that they read.
 - `claims-<scale>.jsonl.xz`: a line per claim, as their stage gets them; `contrasts-<scale>.csv.xz`: what it found.
 - `criteria-<scale>.jsonl.xz`, `controls-<scale>.jsonl.xz`: the same of criteria of mechanisms, placebos and controls.
 
@@ -10,7 +10,7 @@
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,8 +114,29 @@ class Kept:
             keep(out, plan.scale, {CLAIMS: claims, ACTING: criteria, CONTROLS: self.controls[plan.scale]})
             publish_packed(out / CONTRASTS.format(plan.scale), Path(of.claims(self.paper)[1]).read_bytes())
         if curves:
-            rows = ({"rows": name, "run": run, "values": values} for (name, run), values in sorted(curves.items()))
-            publish_lines(out / CURVES, rows)
+            of_runs = sorted(curves.items())
+            publish_lines(out / CURVES, (line for (name, run), rows in of_runs for line in by_column(name, run, rows)))
+
+
+def by_column(name: str, run: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of a run, a line for those with the same columns: `at` has their places, `columns` their values."""
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at, row in enumerate(rows):
+        places.setdefault(tuple(row), []).append(at)
+    for columns, at in places.items():
+        values = {column: [rows[place][column] for place in at] for column in columns}
+        yield {"rows": name, "run": run, "at": at, "columns": values}
+
+
+def by_row(lines: Iterable[dict[str, Any]]) -> dict[str, Rows]:
+    """The rows of each run that lines of `by_column` have, by their name."""
+    found: dict[str, dict[str, dict[int, dict[str, Any]]]] = {}
+    for line in lines:
+        rows = found.setdefault(line["rows"], {}).setdefault(line["run"], {})
+        rows |= {at: {name: values[i] for name, values in line["columns"].items()} for i, at in enumerate(line["at"])}
+    return {
+        name: {run: [rows[at] for at in sorted(rows)] for run, rows in runs.items()} for name, runs in found.items()
+    }
 
 
 def keep(out: Path, scale: str, specs: Mapping[str, Sequence[Spec]]) -> None:
@@ -203,10 +224,8 @@ def criteria_of(folder: Path, scale: str) -> list[CriterionSpec]:
 
 def evidence_of(folder: Path) -> Evidence:
     """What a paper's folder of data has for statistics and claims."""
-    curves: dict[str, Rows] = {PROBE: {}, METRICS: {}}
-    for line in read_lines(folder / CURVES) if (folder / CURVES).is_file() else ():
-        curves.setdefault(line["rows"], {})[line["run"]] = line["values"]
-    probes, metrics = curves.pop(PROBE), curves.pop(METRICS)
+    curves = by_row(read_lines(folder / CURVES)) if (folder / CURVES).is_file() else {}
+    probes, metrics = curves.pop(PROBE, {}), curves.pop(METRICS, {})
     return Evidence(scores_of(folder / COUNTS), probes, metrics, scores_of(folder / DIVERSITY), curves)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from rlvr.claims.contrasts import PAPER
 from rlvr.claims.mechanisms import NO
 from rlvr.config.colors import COLORS
-from rlvr.files import read_json, whole
+from rlvr.files import whole
 from rlvr.report import rerender
 from rlvr.statistics.shown import records
 
@@ -31,20 +31,19 @@ DARK = {
 DARK |= {"xtick.color": "#e6edf3", "ytick.color": "#e6edf3", "axes.labelcolor": "#e6edf3", "grid.color": "#30363d"}
 
 
-def compared(folder: Path) -> list[Path]:
-    """The specifications of the tables of comparisons in a paper's folder of a snapshot."""
-    specs = sorted((folder / rerender.DATA).glob("*.json"))
-    return [spec for spec in specs if read_json(spec)["specification"].get("layout", {}).get("kind") == COMPARISONS]
+def compared(folder: Path) -> list[rerender.KeptItem]:
+    """The tables of comparisons in a paper's folder of a snapshot."""
+    every = rerender.items_of(folder)
+    return [every[name] for name in sorted(every) if every[name].layout.kind == COMPARISONS]
 
 
 def rows(folder: Path, papers: Sequence[str]) -> pd.DataFrame:
     """The rows of each table of comparisons of a snapshot's papers (`of_paper`)."""
     found = []
     for paper in papers:
-        for spec in compared(folder / paper):
-            _, frames = rerender.read(spec)
-            scores = [pd.read_csv(file) for file in sorted(spec.parent.glob("*.csv*"))]
-            found.append(of_paper(paper, frames[spec.stem], scores))
+        for item in compared(folder / paper):
+            scores = [pd.read_csv(file) for file in sorted((folder / paper / rerender.DATA).glob("*.csv*"))]
+            found.append(of_paper(paper, item.statistics()[item.name], scores))
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 

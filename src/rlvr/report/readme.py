@@ -12,9 +12,10 @@ import pandas as pd
 from rlvr.claims import controls, mechanism_table
 from rlvr.config.plan import Plan
 from rlvr.files import publish, read_json
+from rlvr.items import TABLES
 from rlvr.report import answers, captions, claims, findings, rerender, runs, text
 
-CONTENTS = "contents.json"
+CONTENTS, CLAIMS = "contents.json", "claims.csv.xz"
 
 
 def publish_with(folder: Path, **contents: Any) -> None:
@@ -39,7 +40,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
     papers = [
         {
             **paper,
-            **results(folder / paper["name"], paper["items"], pictures=contents["pictures"]),
+            **results(folder / paper["name"], paper["items"]),
             "answers": found(folder / paper["name"]),
             "missed": controls.missed(judged[judged["paper"] == paper["name"]]),
         }
@@ -49,7 +50,8 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         "snapshot.md.j2",
         **{**contents, "papers": papers},
         shown=pictures,
-        compared=len(findings.rows(folder, [paper["name"] for paper in papers])) > 0,
+        whole=all(item["file"] for paper in papers for item in (*paper["tables"], *paper["figures"])),
+        compared=all((folder / picture).is_file() for picture in findings.PICTURES),
         runs=runs.read(folder),
         criteria=criteria.is_file(),
         verdicts=claims.summary(frame),
@@ -65,20 +67,21 @@ def found(folder: Path) -> list[str]:
     return answers.lines([frame for frame in frames if {"label", "k"} <= set(frame)], {})
 
 
-def results(folder: Path, items: list[str], *, pictures: bool = True) -> dict[str, list[dict[str, str]]]:
-    """A paper's tables and figures in a snapshot; without `pictures` the latter have none."""
+def results(folder: Path, items: list[str]) -> dict[str, list[dict[str, str]]]:
+    """A paper's tables and figures in a snapshot, each with its file, or "" where the snapshot has only its data."""
     found: dict[str, list[dict[str, str]]] = {"tables": [], "figures": []}
-    for item in items:
-        layout, frames = rerender.read(folder / rerender.DATA / f"{item}.json")
-        if (folder / f"{item}.md").is_file():
-            found["tables"].append({"title": layout.title, "file": f"{folder.name}/{item}.md"})
+    every = rerender.items_of(folder)
+    for item in (every[name] for name in items):
+        layout, file = item.layout, f"{folder.name}/{item.shown.name}" if item.shown.is_file() else ""
+        if item.folder == TABLES:
+            found["tables"].append({"title": layout.title, "file": file})
             continue
-        smooth, picture = getattr(layout, "smooth", None), f"{folder.name}/{item}.png" if pictures else ""
-        found["figures"].append(captions.figure(layout, smooth, [*frames.values()], picture))
+        smooth, frames = getattr(layout, "smooth", None), [*item.statistics().values()]
+        found["figures"].append({**captions.figure(layout, smooth, frames, file), "file": file})
     return found
 
 
 def claims_of(folder: Path) -> pd.DataFrame:
     """The claims of a snapshot; empty for one without."""
-    file = folder / "claims.csv"
+    file = folder / CLAIMS
     return pd.read_csv(file) if file.is_file() else pd.DataFrame({"paper": []})

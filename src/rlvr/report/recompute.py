@@ -2,12 +2,18 @@
 
 Every statistic that is made of counts and every verdict is computed by the code of its stage and compared, as text,
 with what the snapshot has. Statistics of whole runs or completions are taken as they are, since only their curves stay.
+A process for each processor does so.
 """
 
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +23,7 @@ from rlvr.claims.mechanisms import COLUMNS, CRITERION
 from rlvr.claims.table import gather, markdown
 from rlvr.config.layouts import numbers_of
 from rlvr.files import Mistake, publish, publish_packed, read_json, read_text, sha256
-from rlvr.items import REFERENCE, kinds
+from rlvr.items import REFERENCE, TABLES, kinds
 from rlvr.items.contrast import Evidence
 from rlvr.items.statistics import computed
 from rlvr.report import counts, findings, readme, rerender
@@ -37,37 +43,65 @@ def publish_checksums(folder: Path) -> None:
     publish(folder / CHECKSUMS, "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files))
 
 
+@dataclass(frozen=True)
+class Places:
+    """The snapshot, the folder that gets what its counts give, and the one with config/papers."""
+
+    folder: Path
+    out: Path
+    root: Path
+
+
 def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """What differs between a snapshot and what its counts give, a line each; writes the latter into `out`.
 
     `root` has config/papers with the published tables. `out` then has the snapshot with all numbers, tables, claims
-    and pages computed anew; `render_figures` adds the pictures. Raises NoCounts where a file is missing.
+    and pages computed anew; `render_others` adds what the snapshot does not keep. Raises NoCounts where a file is
+    missing.
     """
     yield from _other_files(folder)
-    shutil.copytree(folder, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.png"))
-    if (folder / mechanism_table.CSV).is_file():
-        yield from _mechanisms(folder, out)
-    for paper in _papers(folder):
-        of = counts.evidence_of(folder / paper / rerender.DATA)
-        yield from _statistics(folder, paper, of, root, out)
-        yield from _tables(folder, paper, root, out)
-    if (folder / "claims.csv").is_file():
-        yield from _claims(folder, root, out)
+    shutil.copytree(folder, out, dirs_exist_ok=True)
+    places, items = Places(folder, out, root), [*rerender.items(folder)]
+    with ProcessPoolExecutor() as pool:
+        if (folder / mechanism_table.CSV).is_file():
+            yield from _mechanisms(places, pool)
+        found = pool.map(_statistics, *_each(places, items))
+        of_claims = _claims(places, pool) if (folder / readme.CLAIMS).is_file() else iter(())
+        yield from chain.from_iterable(found)
+        tables = [item for item in items if item.folder == TABLES and item.shown.is_file()]
+        yield from chain.from_iterable(pool.map(_table, *_each(places, tables)))
+        yield from of_claims
     publish(out / "README.md", readme.page(out))
-    yield from _differing(folder, out, "README.md")
+    yield from _differing(places, "README.md")
+
+
+def _each(places: Places, of: Sequence[Any]) -> tuple[list[Places], Sequence[Any]]:
+    """The arguments of `pool.map`."""
+    return [places] * len(of), of
+
+
+@cache
+def _evidence(data: Path) -> Evidence:
+    """What a paper's folder of data has: read once by a process of the pool."""
+    return counts.evidence_of(data)
 
 
 def _papers(folder: Path) -> list[str]:
     return [paper["name"] for paper in read_json(folder / readme.CONTENTS)["papers"]]
 
 
-def render_figures(out: Path, root: Path) -> None:
-    """Draws the pictures of a folder that `recompute` wrote, and its page with them."""
-    for spec, shown in rerender.items(out):
-        if shown.suffix == rerender.PICTURE:
-            rerender.render(spec, shown, root)
+def render_others(out: Path, root: Path) -> None:
+    """Renders the tables and pictures that a folder which `recompute` wrote lacks, and its page with them."""
+    lacking = [item for item in rerender.items(out) if not item.shown.is_file()]
+    with ProcessPoolExecutor() as pool:
+        for _ in pool.map(_rendered, lacking, [root] * len(lacking)):
+            pass
     findings.publish(out, _papers(out))
-    readme.publish_with(out, **{**read_json(out / readme.CONTENTS), "pictures": True})
+    publish(out / "README.md", readme.page(out))
+
+
+def _rendered(item: rerender.KeptItem, root: Path) -> None:
+    item.render(item.shown, root)
 
 
 def _other_files(folder: Path) -> Iterator[str]:
@@ -84,38 +118,40 @@ def _other_files(folder: Path) -> Iterator[str]:
             yield f"{name}: is another file than the one that was kept ({CHECKSUMS})"
 
 
-def _statistics(folder: Path, paper: str, of: Evidence, root: Path, out: Path) -> Iterator[str]:
-    """The statistics of a paper that are made of counts."""
-    for spec, _ in rerender.items_of(folder / paper):
-        content, (layout, _) = read_json(spec), rerender.read(spec)
-        kind = kinds(content["folder"]).load(layout.kind)
-        if kind.statistics is None or content["statistics"] != [spec.stem] or not set(kind.reads) <= COUNTED:
-            continue
-        of_counts = [name for name in kind.reads if name not in (MECHANISMS, REFERENCE)]
-        inputs: dict[str, object] = {name: getattr(of, name) for name in of_counts}
-        if MECHANISMS in kind.reads:
-            inputs[MECHANISMS] = _criteria(out, layout.scale, paper)
-        if REFERENCE in kind.reads:
-            named = content["specification"].get(REFERENCE)
-            inputs[REFERENCE] = root / named if named else None
-        text = computed(kind, numbers_of(layout), inputs)
-        kept = rerender.statistics_file(spec, spec.stem)
-        (publish_packed if kept.suffix == ".xz" else publish)(out / kept.relative_to(folder), text)
-        yield from _different(f"{paper}/{spec.stem}", text, read_text(kept))
+def _statistics(places: Places, item: rerender.KeptItem) -> list[str]:
+    """The statistics of an item, where they are made of counts."""
+    kind, paper = kinds(item.folder).load(item.layout.kind), item.paper.name
+    if kind.statistics is None or item.names != [item.name] or not set(kind.reads) <= COUNTED:
+        return []
+    of = _evidence(item.paper / rerender.DATA)
+    inputs: dict[str, object] = {name: getattr(of, name) for name in kind.reads if name not in (MECHANISMS, REFERENCE)}
+    if MECHANISMS in kind.reads:
+        inputs[MECHANISMS] = _criteria(places.out, item.layout.scale, paper)
+    if REFERENCE in kind.reads:
+        named = item.specification.get(REFERENCE)
+        inputs[REFERENCE] = places.root / named if named else None
+    text, kept = computed(kind, numbers_of(item.layout), inputs), item.file(item.name)
+    (publish_packed if kept.suffix == ".xz" else publish)(places.out / kept.relative_to(places.folder), text)
+    return [*_different(f"{paper}/{item.name}", text, read_text(kept))]
 
 
-def _mechanisms(folder: Path, out: Path) -> Iterator[str]:
+def _mechanisms(places: Places, pool: ProcessPoolExecutor) -> Iterator[str]:
     """Criteria, from the number of each run, and placebos and controls, from counts, of every paper and scale."""
-    stored, rows = mechanism_table.read(folder / mechanism_table.CSV), []
-    for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
-        data = folder / paper / rerender.DATA
-        of, own = counts.evidence_of(data), stored[(stored["scale"] == scale) & (stored["paper"] == paper)]
-        rows += mechanisms.judged_again(counts.criteria_of(data, scale), own, scale)
-        for one in counts.controls_of(data, scale):
-            rows += controls.judged(one, of, scale)
-    mechanism_table.publish_in(out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
+    stored = mechanism_table.read(places.folder / mechanism_table.CSV)
+    groups = [of for _, of in stored.groupby(["scale", "paper"], sort=False)]
+    rows = [*chain.from_iterable(pool.map(_judged, *_each(places, groups)))]
+    mechanism_table.publish_in(places.out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
     for name in (mechanism_table.CSV, mechanism_table.MARKDOWN):
-        yield from _differing(folder, out, name)
+        yield from _differing(places, name)
+
+
+def _judged(places: Places, own: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a paper at a scale, from those that the snapshot has."""
+    scale, paper = own["scale"].iloc[0], own["paper"].iloc[0]
+    data = places.folder / paper / rerender.DATA
+    rows = mechanisms.judged_again(counts.criteria_of(data, scale), own, scale)
+    of_counts = (controls.judged(one, _evidence(data), scale) for one in counts.controls_of(data, scale))
+    return [*rows, *chain.from_iterable(of_counts)]
 
 
 def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
@@ -125,35 +161,45 @@ def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
     return every[(every["scale"] == scale) & (every["paper"] == paper) & (every["kind"] == CRITERION)]
 
 
-def _tables(folder: Path, paper: str, root: Path, out: Path) -> Iterator[str]:
-    for spec, shown in rerender.items_of(out / paper):
-        if shown.suffix == ".md":
-            rerender.render(spec, shown, root)
-            yield from _differing(folder, out, f"{paper}/{shown.name}")
+def _table(places: Places, item: rerender.KeptItem) -> list[str]:
+    """A table that the snapshot keeps."""
+    (anew,) = (of for name, of in rerender.items_of(places.out / item.paper.name).items() if name == item.name)
+    anew.render(anew.shown, places.root)
+    return [*_differing(places, f"{item.paper.name}/{item.shown.name}")]
 
 
-def _claims(folder: Path, root: Path, out: Path) -> Iterator[str]:
+def _claims(places: Places, pool: ProcessPoolExecutor) -> Iterator[str]:
     """Claims and contrasts of every paper and scale, and what is made of them all."""
-    stored, work = pd.read_csv(folder / "claims.csv"), out / "claims"
-    for scale, paper in dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True)):
-        data = folder / paper / rerender.DATA
-        claims, of = counts.claims_of(data, scale), counts.evidence_of(data)
-        criteria = _criteria(out, scale, paper)
-        references = root / rerender.REFERENCES
-        summaries, contrasts = judged(claims, of, references, scale, criteria if len(criteria) else None)
+    stored, work = pd.read_csv(places.folder / readme.CLAIMS), places.out / "claims"
+    of = dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True))
+    found = pool.map(_verdicts, *_each(places, [*of]))  # begins at once, beside what the caller asks for next
+    return _compared(places, work, of, found)
+
+
+def _compared(places: Places, work: Path, of: Iterable[tuple[str, str]], found: Iterable[Any]) -> Iterator[str]:
+    for (scale, paper), (summaries, contrasts) in zip(of, found, strict=True):
         publish(work / scale / f"{paper}.csv", summaries)
-        kept = read_text(data / counts.CONTRASTS.format(scale))
+        kept = read_text(places.folder / paper / rerender.DATA / counts.CONTRASTS.format(scale))
         yield from _different(f"{paper}, contrasts of claims at {scale} scale", contrasts, kept)
     frame = gather(work)
     shutil.rmtree(work)
-    publish(out / "claims.csv", frame.to_csv(index=False, lineterminator="\n"))
-    publish(out / "claims.md", markdown(frame))
-    for name in ("claims.csv", "claims.md"):
-        yield from _differing(folder, out, name)
+    publish_packed(places.out / readme.CLAIMS, frame.to_csv(index=False, lineterminator="\n"))
+    publish(places.out / "claims.md", markdown(frame))
+    for name in (readme.CLAIMS, "claims.md"):
+        yield from _differing(places, name)
 
 
-def _differing(folder: Path, out: Path, name: str) -> Iterator[str]:
-    yield from _different(name, (out / name).read_text(), (folder / name).read_text())
+def _verdicts(places: Places, of: tuple[str, str]) -> tuple[str, str]:
+    """The claims and contrasts of a paper at a scale."""
+    scale, paper = of
+    data, criteria = places.folder / paper / rerender.DATA, _criteria(places.out, scale, paper)
+    references = places.root / rerender.REFERENCES
+    known = criteria if len(criteria) else None
+    return judged(counts.claims_of(data, scale), _evidence(data), references, scale, known)
+
+
+def _differing(places: Places, name: str) -> Iterator[str]:
+    yield from _different(name, read_text(places.out / name), read_text(places.folder / name))
 
 
 def _different(name: str, made: str, kept: str) -> Iterator[str]:

@@ -59,10 +59,10 @@ def rejudge(folder: Path, plan: Plan) -> None:
             kept = {counts.CLAIMS: specs[name], counts.ACTING: acting[name], counts.CONTROLS: known[name]}
             counts.keep(data, plan.scale, kept)
             publish_packed(data / counts.CONTRASTS.format(plan.scale), contrasts)
-        before = pd.read_csv(folder / "claims.csv")
+        before = pd.read_csv(folder / readme.CLAIMS)
         others = before[before["scale"] != plan.scale]
         claims = tested_together(pd.concat([others, gather(Path(work))], ignore_index=True))
-    publish(folder / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+    publish_packed(folder / readme.CLAIMS, claims.to_csv(index=False, lineterminator="\n"))
     publish(folder / "claims.md", markdown(claims))
     mechanism_table.publish_in(folder, criteria)
     recompute.publish_checksums(folder)
@@ -85,7 +85,7 @@ def main(
         rejudge(folder, make_plan(Path(), scale, names))
     except NotInCounts as error:
         raise SystemExit(f"{error}; make the results anew") from error
-    print(f"{folder}/claims.csv: {', '.join(names)}")
+    print(f"{folder}/{readme.CLAIMS}: {', '.join(names)}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from rlvr.config.schema.specs import PolicySpec, RunSpec
 from rlvr.report import origins
 from rlvr.report.browse import CHOICE, NUMBER, TEXT, TableCell, table
 
+FILE = "runs.csv.xz"  # of a snapshot
 GROUP = ["method", "model", "learning_rate", "settings"]  # what the seeds of one arm have in common
 COLUMNS = {
     **{"policy": ("Run", TEXT), "method": ("Method", CHOICE), "model": ("Model", CHOICE)},
@@ -60,8 +61,8 @@ def total(seconds: pd.Series) -> str:
 
 
 def read(folder: Path) -> "RunPages":
-    """The runs of a snapshot (`runs.csv`)."""
-    return RunPages(pd.read_csv(folder / "runs.csv", dtype=str, keep_default_na=False))
+    """The runs of a snapshot."""
+    return RunPages(pd.read_csv(folder / FILE, dtype=str, keep_default_na=False))
 
 
 class RunPages:

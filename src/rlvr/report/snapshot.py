@@ -1,10 +1,11 @@
 """`make snapshot` and others of the name: results for visitors, as small files for version control.
 
-Tables (Markdown), figures, claims, the statistics that they are rendered from, the counts that these are computed from
-(`.data`, with checksums), and, for every policy behind them, its seed, steps, seconds, commit and lock file.
-`rlvr.report.readme` makes the page from these files, `rlvr recompute` all of them.
+The tables of papers' cores (Markdown), claims, what tables and figures are rendered from, the counts that this is
+computed from (`.data`, with checksums), and, for every policy behind them, its seed, steps, seconds, commit and lock
+file. `rlvr.report.readme` makes the page from these files, `rlvr recompute` all of them.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -19,12 +20,12 @@ from rlvr.claims.table import DISTINCT, gather, markdown, tested_together
 from rlvr.config.layers import ConfigError, look_up
 from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for, core_items
-from rlvr.files import publish, read_json, remove
+from rlvr.files import publish, publish_packed, read_json, remove
 from rlvr.planning.expansion import make_plan
 from rlvr.provenance import ROOT
 from rlvr.report import counts, findings, origins, readme, recompute, rerender
 from rlvr.report.history import objections, unused
-from rlvr.report.runs import row
+from rlvr.report.runs import FILE, row
 
 SCALE = "laptop"
 Wanted = Mapping[str, Sequence[str]]  # papers with the names of their items
@@ -40,7 +41,7 @@ class SnapshotRefused(Exception):
 
 @dataclass(frozen=True)
 class Staying:
-    """What a snapshot has of papers that stay: rows of runs.csv and claims.csv, and their contents."""
+    """What a snapshot has of papers that stay: their runs, claims and contents."""
 
     runs: pd.DataFrame = field(default_factory=pd.DataFrame)
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -56,17 +57,18 @@ def take(
     items: Sequence[str] = (),
     allow: str = "",
     keep: Sequence[str] = (),
-    pictures: bool = True,
     cores: bool = True,
 ) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
     It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
     scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Without `pictures` it has only what they are drawn from, without `cores` no table
-    or figure of a paper's core. Raises MissingResults where a file is missing, and SnapshotRefused where the policies
-    are not of this checkout's code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has,
-    or where `out` lacks a policy of a paper to keep, since its settings changed.
+    has too, stay as `out` has them. Without `cores` it has no table or figure of a paper's core. Of figures, and of
+    tables beyond the cores, it has only what they are rendered from.
+
+    Raises MissingResults where a file is missing, and SnapshotRefused where the policies are not of this checkout's
+    code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a
+    policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
     known = [] if cores else core_items(plan)
@@ -89,11 +91,10 @@ def take(
     for path in out.glob("*"):
         if path.name not in keep:
             remove(path)
-    _keep_items(plan, paths, anew, out, pictures)
+    _keep_items(plan, paths, anew, out)
     for one in kept:
         one.write(out / one.paper / rerender.DATA)
-    if pictures:
-        findings.publish(out, names)
+    findings.publish(out, names)
     if not items:
         _publish_claims(stay.claims, claims, out)
         criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])])
@@ -111,7 +112,6 @@ def take(
         ],
         made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
-        pictures=pictures,
         papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
     )
     return list(anew)
@@ -164,13 +164,15 @@ def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame, plan
     return objections(chain(made_at, chain.from_iterable(stay)), ROOT, unused(plans))
 
 
-def _keep_items(plan: Plan, paths: Paths, wanted: Wanted, out: Path, pictures: bool) -> None:
-    """Copies papers' items, and what they are rendered from, to `out`; without `pictures` the latter for figures."""
-    for paper, name in ((paper, name) for paper, names in wanted.items() for name in names):
-        rerender.keep(plan, paper, name, paths, out / paper)
-        source = _rendered(plan, paths, paper, name)
-        if pictures or source.suffix != rerender.PICTURE:
-            rerender.copy(source, out / paper / source.name)
+def _keep_items(plan: Plan, paths: Paths, wanted: Wanted, out: Path) -> None:
+    """Copies what papers' items are rendered from to `out`, and the tables of their cores, or those made by name."""
+    cores = core_items(plan)
+    for paper, names in wanted.items():
+        rerender.keep(plan, paper, names, paths, out / paper)
+        for source in (_rendered(plan, paths, paper, name) for name in names):
+            shown = (paper, source.stem) in cores or plan.papers[paper].by_name(source.stem)
+            if shown and source.suffix != rerender.PICTURE:
+                shutil.copyfile(source, out / paper / source.name)
 
 
 def _title(plan: Plan, wanted: Wanted) -> str:
@@ -183,7 +185,7 @@ def _publish_runs(staying: pd.DataFrame, manifests: Mapping[str, dict[str, Any]]
     runs = pd.DataFrame([row(policy, manifest) for policy, manifest in manifests.items()])
     if len(staying):
         runs = pd.concat([staying[~staying["policy"].isin(runs["policy"])], runs])
-    publish(out / "runs.csv", runs.to_csv(index=False, lineterminator="\n"))
+    publish_packed(out / FILE, runs.to_csv(index=False, lineterminator="\n"))
 
 
 def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> None:
@@ -191,7 +193,7 @@ def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> N
         together = pd.concat([staying, claims]).sort_values(["scale", "paper"], kind="stable", ignore_index=True)
         claims = tested_together(together)
     publish(out / "claims.md", markdown(claims))
-    publish(out / "claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+    publish_packed(out / readme.CLAIMS, claims.to_csv(index=False, lineterminator="\n"))
 
 
 def _criteria(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
@@ -204,13 +206,13 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
     """What a snapshot has of some papers. Raises SnapshotRefused where it lacks a policy that the plan needs."""
     if not papers:
         return Staying()
-    if lacking := [name for name in ("runs.csv", "claims.csv", readme.CONTENTS) if not (out / name).is_file()]:
+    if lacking := [name for name in (FILE, readme.CLAIMS, readme.CONTENTS) if not (out / name).is_file()]:
         raise SnapshotRefused(
             f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay"
         )
-    runs, claims = pd.read_csv(out / "runs.csv", keep_default_na=False), pd.read_csv(out / "claims.csv")
+    runs, claims = pd.read_csv(out / FILE, keep_default_na=False), pd.read_csv(out / readme.CLAIMS)
     if not {*DISTINCT} <= set(claims):
-        raise SnapshotRefused(f"{out / 'claims.csv'}: an earlier version wrote it; take all papers anew")
+        raise SnapshotRefused(f"{out / readme.CLAIMS}: an earlier version wrote it; take all papers anew")
     wanted: set[str] = set()
     for paper in papers:
         made = plan.papers[paper]
@@ -220,10 +222,8 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
                 f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is"
             )
         wanted |= policies
-    taken = read_json(out / readme.CONTENTS)
-    if not taken["pictures"]:
-        raise SnapshotRefused(f"{out} has no pictures: its papers cannot stay as they are")
-    contents = {paper["name"]: paper for paper in taken["papers"] if paper["name"] in papers}
+    taken = read_json(out / readme.CONTENTS)["papers"]
+    contents = {paper["name"]: paper for paper in taken if paper["name"] in papers}
     file = out / mechanism_table.CSV
     criteria = mechanism_table.read(file) if file.is_file() else pd.DataFrame({"paper": []})
     of_papers = (claims.loc[claims["paper"].isin(papers)], contents, criteria.loc[criteria["paper"].isin(papers)])
@@ -242,9 +242,6 @@ def main(
     keep: Annotated[
         str, typer.Option(metavar="PAPERS", help="Papers that stay as the folder has them, separated by commas.")
     ] = "",
-    pictures: Annotated[
-        bool, typer.Option(help="Keep pictures; `rlvr recompute FOLDER --out` draws them in any case.")
-    ] = True,
     cores: Annotated[bool, typer.Option(help="Take the tables and figures of the papers' cores too.")] = True,
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
@@ -255,8 +252,8 @@ def main(
     stay = keep.split(",") if keep else []
     if stay and items:
         raise SystemExit("--keep: not with --item, whose snapshots have no claims")
-    if stay and not (pictures and cores):
-        raise SystemExit("--keep: not with --no-pictures or --no-cores, which are of the whole snapshot")
+    if stay and not cores:
+        raise SystemExit("--keep: not with --no-cores, which is of the whole snapshot")
     if unknown := [name for name in stay if name not in names]:
         raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
     if items and not cores:
@@ -268,7 +265,7 @@ def main(
         if plan.items == "core" and not cores:
             raise SystemExit(f"--no-cores: the scale {scale} has only the papers' cores")
         others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, pictures, cores)
+        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, cores)
     except MissingResults as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
