@@ -49,6 +49,8 @@ def main(
         for item in rerender.items(taken.folder):
             if not item.shown.is_file() and (pictures or item.folder == TABLES):
                 item.render(item.shown, ROOT)
+                if item.folder != TABLES:
+                    rerender.copy(item.shown, item.shown)  # smaller
         snapshot(taken, out / "docs" / name)
     (out / "docs/tutorial.md").write_text(tutorial.page(ROOT / "docs/tutorial.ipynb"))
     papers.write(ROOT, out, ledger, snapshots[papers.RESULTS])
