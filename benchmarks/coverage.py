@@ -103,7 +103,7 @@ def experiments(regime: Regime, times: float, gain: float, repeats: int, seeds: 
 
 def main(
     repeats: Annotated[int, typer.Option(help="Simulated experiments of each kind.")] = 1000,
-    seeds: Annotated[int, typer.Option(help="Training seeds.")] = 8,
+    seeds: Annotated[int, typer.Option(help="Training seeds.")] = 12,
     problems: Annotated[int, typer.Option(help="Problems.")] = 150,
     only: Annotated[str, typer.Option(help=f"One of: {'; '.join(REGIMES)}.")] = "",
 ) -> None:
