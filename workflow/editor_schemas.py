@@ -16,6 +16,7 @@ from rlvr import estimators, items
 from rlvr.config import claim_words, paper_folders
 from rlvr.config.cluster import Cluster
 from rlvr.config.schema.items import Claim, Over, Sides
+from rlvr.config.schema.mechanism import Regime
 from rlvr.config.schema.models_and_data import Data, Model, Prompt
 from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
@@ -144,6 +145,15 @@ def of_paper(*keys: str) -> Schema:
     return whole(closed(found) | {"$defs": schema["$defs"]})
 
 
+def regime() -> Schema:
+    """regime.yaml: criteria without arms, which each paper names."""
+    schema = of(Regime)
+    criterion = schema["$defs"]["Criterion"]
+    del criterion["properties"]["arms"]
+    criterion["required"].remove("arms")
+    return whole(schema)
+
+
 def claims() -> Schema:
     """claims.yaml, in its words (`rlvr.config.claim_words`)."""
     fields, over, sides = of(Claim)["properties"], of(Over), of(Sides)
@@ -182,7 +192,8 @@ FILES: dict[str, Callable[[], Schema]] = {
     "scale": lambda: with_settings(of(part_of(Scale))),
     "paper": paper,
     "claims": claims,
-    "mechanism": lambda: of_paper("mechanism"),
+    "mechanism": lambda: of_paper("mechanism", "regime"),
+    "regime": regime,
     "stated": lambda: of_paper("stated", "hardware"),
     "scales": at_scales,
     "models": lambda: named(Model, **MODELS),

@@ -251,3 +251,19 @@ def test_mistakes_are_named_with_their_place(tmp_path, keys, message):
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(ConfigError, match=rf"config/papers/lens/mechanism.yaml: mechanism\.?.*{message}"):
         make_plan(tmp_path, "laptop", ["lens"])
+
+
+def test_every_paper_asks_its_baseline_for_the_regime_that_is_written_once(tmp_path):
+    root = copied(tmp_path)
+    criteria = yaml.safe_load((root / "config/regime.yaml").read_text())["regime"]
+    names = {one["name"] for one in criteria}
+    for name, arm in {"lens": "grpo", "fade": "mean"}.items():
+        of = [one for one in make_plan(root, "laptop", [name]).papers[name].paper.mechanism if one.kind == "regime"]
+        assert {one.name for one in of} == names and {tuple(one.arms) for one in of} == {(arm,)}
+    path = root / "config/papers/lens/mechanism.yaml"
+    path.write_text(path.read_text().replace("regime: grpo", "regime: grpp"))
+    with pytest.raises(ConfigError, match=r"lens/mechanism.yaml: regime: unknown arm 'grpp'; did you mean 'grpo'"):
+        make_plan(root, "laptop", ["lens"])
+    (root / "config/regime.yaml").write_text(yaml.safe_dump({"regime": [{**criteria[0], "at_moss": 1}]}))
+    with pytest.raises(ConfigError, match=r"config/regime.yaml: regime.0.at_moss: unknown key; .*'at_most'"):
+        make_plan(root, "laptop", ["fade"])

@@ -18,7 +18,7 @@ PAGE = "page.md"  # of the site, which adds what is known of the paper
 FILES = (PAPER, CLAIMS, MECHANISM, SCALES, STATED, DEVIATIONS_FILE, NOTES_FILE, PAGE)
 DEVIATIONS, NOTES = "deviations", "notes"
 # Of files beside paper.yaml: the keys of each.
-KEYS = {CLAIMS: ("claims",), MECHANISM: ("mechanism",), STATED: ("stated", "hardware")}
+KEYS = {CLAIMS: ("claims",), MECHANISM: ("mechanism", "regime"), STATED: ("stated", "hardware")}
 
 
 def names(folder: Path) -> list[str]:

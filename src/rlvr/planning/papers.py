@@ -17,6 +17,7 @@ from rlvr.config.load import (
     read_models,
     read_prompts,
 )
+from rlvr.config.schema.mechanism import Regime
 from rlvr.config.schema.models_and_data import Prompt
 from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
@@ -28,7 +29,14 @@ from rlvr.planning import paper_items
 
 def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
     """A checked paper of config/papers/ and its layer."""
-    return check_paper(paper_folders.read(folder, name, root), name)
+    paper, layer = check_paper(paper_folders.read(folder, name, root), name)
+    if paper.regime is None:
+        return paper, layer
+    look_up(paper.arms, paper.regime, "arm", layer.place(("regime",)))
+    file = read_yaml(folder / "regime.yaml", root)
+    asked = [{**one, "arms": [paper.regime]} for one in file.content.get("regime", [])]
+    criteria = validate(Regime, [file.with_keys(regime=asked)]).regime
+    return paper.model_copy(update={"mechanism": [*paper.mechanism, *criteria]}), layer
 
 
 def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:

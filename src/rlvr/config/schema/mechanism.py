@@ -12,6 +12,12 @@ BY_CORRECT = ("positive_mass_by_correct", "negative_mass_by_correct")
 Limit = float | str  # a number, or another measure
 
 
+class Regime(Strict):
+    """The criteria of config/regime.yaml, asked of the arm that a paper's mechanism.yaml names."""
+
+    regime: "list[Criterion]"
+
+
 class Criterion(Strict):
     """A statistic of the metrics of each run of some arms, and its bounds. docs/claims.md has the statistics.
 

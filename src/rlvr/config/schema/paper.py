@@ -143,6 +143,9 @@ class Paper(Strict):
     margin: Annotated[float, Field(ge=0)] = 0.5  # percent points: a smaller difference has no practical size
     claims: list[Claim] = []
     mechanism: list[Criterion] = []
+    regime: str | None = (
+        None  # the arm that is asked the criteria of config/regime.yaml, which planning adds to `mechanism`
+    )
     placebos: dict[str, list[str]] = {}  # an arm -> the arms that keep its size and take its idea away
     controls: list[Control] = []
     deviations: list[str] = []
