@@ -61,11 +61,11 @@ results-archive: install ## every table, figure and page of docs/results/ from i
 	tar --create --gzip --file build/results.tar.gz --directory build --sort name --owner 0 --group 0 --mtime @0 results
 	cd build && sha256sum results.tar.gz | tee results.tar.gz.sha256
 
-snapshot-full: install ## write the results of `snakemake --config scale=full-short`, beyond the papers' cores, to docs/full/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --alone --papers $(CLAIMING) --no-cores --out docs/full
+snapshot-full: install ## write the results of `snakemake --config scale=full-short` to docs/full/
+	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --papers $(CLAIMING) --out docs/full
 
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
-	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --alone --papers ace,agrae --out docs/pretrained
+	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --papers ace,agrae --out docs/pretrained
 
 snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier

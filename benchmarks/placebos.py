@@ -24,12 +24,12 @@ from rlvr.statistics.power import components
 from rlvr.statistics.scores import matrix, pass_at
 
 
-def differences(folder: Path, scale: str) -> Iterator[tuple[str, Matrix]]:
+def differences(folder: Path) -> Iterator[tuple[str, Matrix]]:
     """The name of each row of a snapshot at the common rate, and its differences (S, N) in percent points."""
     for paper in read_json(folder / readme.CONTENTS)["papers"]:
         data = folder / paper["name"] / rerender.DATA
         of = counts.evidence_of(data)
-        for one in counts.controls_of(data, scale):
+        for one in counts.controls_of(data):
             for contrast in one.claim.contrasts if one.kind == PLACEBO and one.claim.effort != EQUAL else ():
                 if contrast.terms:
                     yield f"{paper['short']}, {contrast.says}, {contrast.data}", _difference(contrast, of)
@@ -54,12 +54,11 @@ def simulated(difference_SN: Matrix, cores: int, generator: np.random.Generator)
 
 def main(
     folder: Annotated[Path, typer.Argument(help="A snapshot.")] = Path("docs/results"),
-    scale: Annotated[str, typer.Option(help="The scale of its claims.")] = "laptop",
     cores: Annotated[int, typer.Option(help="Simulated cores.")] = 4000,
 ) -> None:
     """Print, per row, the share of cores in which it is undecided, and in which the method is above its placebo."""
     interval, undecided_R = SeedsAndProblems(0.95), []
-    for row, (name, difference_SN) in enumerate(differences(folder, scale)):
+    for row, (name, difference_SN) in enumerate(differences(folder)):
         found = [interval.of(one) for one in simulated(difference_SN, cores, np.random.default_rng([44, row]))]
         undecided_R.append(np.mean([one.low <= 0 <= one.high for one in found]))
         above, half = np.mean([one.low > 0 for one in found]), np.mean([(one.high - one.low) / 2 for one in found])

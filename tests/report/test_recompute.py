@@ -121,7 +121,7 @@ def test_one_changed_count_is_found(snapshot):
     code, text = run(snapshot)
     assert code == 1 and COUNTS not in text
     assert "lens/core: " in text and "lens/core.md: " in text, "statistics, and the table of them"
-    assert "lens, contrasts of claims at smoke scale: " in text and f"{CLAIMS}: " in text
+    assert "lens/.data/contrasts.csv.xz: " in text and f"{CLAIMS}: " in text
 
 
 def test_a_changed_criterion_or_control_is_found(snapshot):
@@ -141,9 +141,9 @@ def test_a_changed_criterion_or_control_is_found(snapshot):
     "name",
     [
         "core.csv",
-        "contrasts-smoke.csv.xz",
-        "claims-smoke.jsonl.xz",
-        "controls-smoke.jsonl.xz",
+        "contrasts.csv.xz",
+        "claims.jsonl.xz",
+        "controls.jsonl.xz",
         "curves.jsonl.xz",
         COUNTS,
     ],
@@ -169,9 +169,9 @@ def test_it_is_small(snapshot):
 
 def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     plan = make_plan(ROOT, "smoke", ["lens"])
-    names = (CLAIMS, "mechanisms.csv", "lens/.data/contrasts-smoke.csv.xz", "lens/.data/controls-smoke.jsonl.xz")
+    names = (CLAIMS, "mechanisms.csv", "lens/.data/contrasts.csv.xz", "lens/.data/controls.jsonl.xz")
     before = {name: (snapshot / name).read_bytes() for name in names}
-    rejudge(snapshot, plan)
+    rejudge(snapshot, plan, ROOT)
     assert {name: (snapshot / name).read_bytes() for name in before} == before
     assert {"criterion", "regime", "control", "placebo"} == set(pd.read_csv(snapshot / "mechanisms.csv")["kind"])
     assert run(snapshot) == (0, f"{snapshot}: all numbers are those of its counts ")
@@ -179,24 +179,20 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     bound = criteria[0].model_copy(update={"at_least": 0.999})  # each run has 0.25 or 0.5 in this snapshot
     assert before["mechanisms.csv"].count(b",at least 0.999,") == 0
     criteria[0] = bound
-    rejudge(snapshot, plan)
+    rejudge(snapshot, plan, ROOT)
     assert run(snapshot)[0] == 0, "by the numbers of the same runs"
     anew = mechanism_table.read(snapshot / "mechanisms.csv")
     assert set(anew.loc[(anew["criterion"] == bound.name) & (anew["seeds"] > 0), "met"]) == {"no"}
     criteria[0] = bound.model_copy(update={"name": "another"})
     with pytest.raises(NotInCounts, match=r"lens: the snapshot has no numbers of another of LENS"):
-        rejudge(snapshot, plan)
+        rejudge(snapshot, plan, ROOT)
     criteria[0] = bound
     claims = plan.papers["lens"].paper.claims
     first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
-    own = pd.read_csv(snapshot / CLAIMS)
-    pd.concat([own, own.assign(scale="tiny")]).to_csv(snapshot / CLAIMS, index=False)
-    rejudge(snapshot, plan)
+    rejudge(snapshot, plan, ROOT)
     frame = pd.read_csv(snapshot / CLAIMS)
-    assert len(frame) == 2 * len(own) and "Other words" not in set(frame[frame["scale"] == "tiny"]["says"])
-    frame = frame[frame["scale"] == "smoke"]
     assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
     scores = snapshot / "lens/.data" / COUNTS
     publish_packed(scores, read_text(scores).splitlines()[0] + "\n")
     with pytest.raises(NotInCounts, match=r"lens: the snapshot has no counts of .* missing in all"):
-        rejudge(snapshot, plan)
+        rejudge(snapshot, plan, ROOT)

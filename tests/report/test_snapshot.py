@@ -4,7 +4,6 @@ import json
 import lzma
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,8 +14,6 @@ from support.evidence_by_hand import evidence_by_hand
 from support.scores_by_hand import LAYOUT, on_x
 from test_pages import claims_row
 
-from rlvr.claims import controls
-from rlvr.claims.contrasts import layout, needs
 from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
@@ -68,8 +65,8 @@ def by_hand(plan, folder: Path, paper: str) -> None:
             manifest.write_text(manifest_of(plan, policy))
 
 
-def taken(plan, results: Path, out: Path, *others, allow: str = "by hand", **options) -> list[str]:
-    return take(plan, Paths(str(results), "smoke"), out, others, allow=allow, **options)
+def taken(plan, results: Path, out: Path, allow: str = "by hand", **options) -> list[str]:
+    return take(plan, Paths(str(results), "smoke"), out, allow=allow, **options)
 
 
 @pytest.fixture
@@ -117,29 +114,12 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert "LENS is ahead" in (out / "claims.md").read_text() and "inconclusive" in page
 
 
-def test_claims_of_another_scale_bring_the_policies_behind_them(plan, results, tmp_path):
-    other = make_plan(ROOT, "full-laptop", ["lens", "ace"])
-    claims = results / "claims" / "full-laptop" / "lens.csv"
+def test_claims_of_another_scale_stay_out(plan, results, tmp_path):
+    claims = results / "claims" / "laptop" / "lens.csv"
     claims.parent.mkdir(exist_ok=True)
-    pd.DataFrame([{**CLAIM, "scale": "full-laptop"}]).to_csv(claims, index=False)
-    with pytest.raises(MissingResults, match=r"manifest\.json is missing"):
-        taken(plan, results, tmp_path / "docs", other)
-    compared = [one.claim for one in controls.layout(other, "lens")]
-    found = needs([*layout(other, "lens"), *compared])
-    evidence_by_hand(other, results, "lens")
-    behind = {*found.runs, *(policy for policy, _ in found.scores)}
-    for policy in behind:
-        manifest = results / other.stage(policy) / "manifest.json"
-        manifest.parent.mkdir(parents=True, exist_ok=True)
-        manifest.write_text(manifest_of(other, policy))
-    taken(plan, results, tmp_path / "docs", other)
-    policies = set(pd.read_csv(tmp_path / "docs" / FILE)["policy"])
-    assert any("-lr0.000135-" in run for run in behind), "of controls: the baseline at another rate"
-    assert behind < policies and len(behind) > 90 and not any("-ace-" in policy for policy in policies)
-    page = (tmp_path / "docs" / "README.md").read_text()
-    assert "Claims stand at full-laptop scale too." in page and "| LENS    | full-laptop |" in page
+    pd.DataFrame([{**CLAIM, "scale": "laptop"}]).to_csv(claims, index=False)
     taken(plan, results, tmp_path / "docs")
-    assert set(pd.read_csv(tmp_path / "docs" / readme.CLAIMS)["scale"]) == {"smoke"}, "without the other plan"
+    assert set(pd.read_csv(tmp_path / "docs" / readme.CLAIMS)["scale"]) == {"smoke"}
 
 
 def test_what_is_refused_replaces_nothing(plan, results, tmp_path):
@@ -178,32 +158,9 @@ def test_instead_of_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_
     assert all(f"**{plan.papers['lens'].item(name).content.title}" in page for name in figures)
 
 
-def test_without_cores_it_has_the_other_tables_and_figures_and_every_claim(results, plan, tmp_path):
-    out, whole = tmp_path / "docs", replace(plan, items="all")
-    by_hand(whole, results, "lens")
-    of_cores = {policy for _, name in core_items(whole) for policy in whole.papers["lens"].item(name).policies()}
-    taken(whole, results, out, cores=False)
-    cores = {name for _, name in core_items(whole)}
-    assert cores and {item.name for item in rerender.items(out)} == {*asked_for(whole, "lens")} - cores
-    assert "LENS is ahead" in (out / "claims.md").read_text()
-    shown = {policy for name in asked_for(whole, "lens") for policy in whole.papers["lens"].item(name).policies()}
-    behind = needs([*layout(whole, "lens"), *(one.claim for one in controls.layout(whole, "lens"))])
-    of_claims = {policy for policy, _ in behind.scores}
-    assert of_claims & of_cores and of_claims <= set(pd.read_csv(out / FILE)["policy"]) <= of_claims | shown
-    assert "cores are left out" in (out / "README.md").read_text()
-
-
-def test_there_is_something_beyond_cores_to_take(results):
-    with pytest.raises(SystemExit, match="--no-cores: the scale laptop has only the papers' cores"):
-        main(papers="lens", results=results, scale="laptop", cores=False)
-    with pytest.raises(SystemExit, match="--no-cores: not with --item"):
-        main(papers="lens", items=["core"], cores=False)
-
-
-@pytest.mark.parametrize("options", [{"cores": False}, {"items": ["table1"]}])
-def test_papers_that_stay_are_not_mixed_with_a_smaller_snapshot(options):
-    with pytest.raises(SystemExit, match="--keep: not with --"):
-        main(papers="lens", keep="lens", **options)
+def test_papers_that_stay_are_not_mixed_with_a_snapshot_of_items():
+    with pytest.raises(SystemExit, match="--keep: not with --item"):
+        main(papers="lens", keep="lens", items=["table1"])
 
 
 def bytes_in(folder: Path) -> dict[Path, bytes]:
@@ -296,8 +253,8 @@ def test_results_are_of_head_where_the_code_that_makes_them_is_the_same(tmp_path
     commit("src/rlvr/training/backends/verl/rl.py", "2")
     commit("src/rlvr/sampling/engines/vllm.py", "2")
     assert objections([now], tmp_path)[0].endswith("(src/rlvr/sampling/engines/vllm.py and 1 more)")
-    assert objections([now], tmp_path, unused([make_plan(ROOT, "laptop", ["ace"])])) == [], "it trains by neither"
-    assert len(objections([now], tmp_path, unused([make_plan(ROOT, "gpu-verl", ["ace"])]))) == 1
+    assert objections([now], tmp_path, unused(make_plan(ROOT, "laptop", ["ace"]))) == [], "it trains by neither"
+    assert len(objections([now], tmp_path, unused(make_plan(ROOT, "gpu-verl", ["ace"])))) == 1
     (tmp_path / "src/rlvr/tables/one.py").write_text("2")
     assert objections([], tmp_path) == ["tracked files differ from HEAD"]
 

@@ -51,7 +51,7 @@ def snapshot(tmp_path: Path) -> Path:
     items = [("core", "tables", {"layout": table}), ("curves", "figures", figure)]
     publish_lines(folder / "ace" / ".data" / rerender.ITEMS, (rerender.line(*item, ["core"]) for item in items))
     paper = {"name": "ace", "short": "ACE", "title": "T", "authors": "A", "year": 2026, "items": ["core", "curves"]}
-    about = {"title": "R", "about": [], "made_by": "make", "allowed": "", "papers": [paper]}
+    about = {"scale": "laptop", "title": "R", "about": "", "made_by": "make", "allowed": "", "papers": [paper]}
     (folder / "contents.json").write_text(json.dumps(about))
     (folder / "ace" / "curves.png").write_bytes(b"some bytes")
     (folder / "ace" / "core.md").write_text("# Core\n")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from rlvr.config.measures import every
+from rlvr.config.paths import Paths
 from rlvr.config.plan import Plan, asked_for
 from rlvr.files import publish_lines
 from rlvr.report.counts import Kept
@@ -16,7 +17,7 @@ PROBLEMS, SAMPLES = 8, 256
 def evidence_by_hand(plan: Plan, folder: Path, paper: str) -> None:
     """Every file that numbers of the paper's items, and its claims, are computed from."""
     generator = np.random.default_rng(1)
-    for file in Kept(paper, plan, asked_for(plan, paper), [plan], str(folder)).files():
+    for file in Kept(paper, plan, asked_for(plan, paper), True, Paths(str(folder), plan.scale)).files():
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".jsonl":
             level = next(iter(plan.runs[file.parent.name].validation.about.hard_levels), "")

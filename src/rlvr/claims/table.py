@@ -1,5 +1,7 @@
 """Stage: claims. The results at every scale so far, as CSV for programs and Markdown for readers."""
 
+import io
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,11 +79,20 @@ def gather(folder: Path) -> pd.DataFrame:
     `p_of_all_claims` is the adjusted p over all claims of a scale and effort (`false_discoveries`).
     """
     files = sorted(path for path in folder.glob("*/*.csv") if not path.stem.endswith("-contrasts"))
-    frames = {path: pd.read_csv(path, dtype=dict.fromkeys(BOUNDS, float)) for path in files}
+    frames = {path: _read(path) for path in files}
     if old := [path for path, frame in frames.items() if not {"p", "reason", "of", "distinct"} <= set(frame)]:
         raise RecordError(f"{old[0]}: an earlier version wrote it; remove it, and evaluate its claims again")
     frame = pd.concat(frames.values(), ignore_index=True) if frames else pd.DataFrame()
     return frame if frame.empty else tested_together(frame)
+
+
+def of_texts(texts: Iterable[str]) -> pd.DataFrame:
+    """The same of the texts of such files."""
+    return tested_together(pd.concat([_read(io.StringIO(text)) for text in texts], ignore_index=True))
+
+
+def _read(file: Path | io.StringIO) -> pd.DataFrame:
+    return pd.read_csv(file, dtype=dict.fromkeys(BOUNDS, float))
 
 
 def tested_together(frame: pd.DataFrame) -> pd.DataFrame:

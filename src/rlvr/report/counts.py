@@ -3,8 +3,8 @@
 - `counts.jsonl.xz`: a line per evaluation with its problems, then a line per policy with its correct answers to each.
 - `diversity.jsonl.xz`: the same for measures of diversity.
 - `curves.jsonl.xz`: of each run the rows of its training that claims read, by the columns that they read.
-- `claims-<scale>.jsonl.xz`: a line per claim, as their stage gets them; `contrasts-<scale>.csv.xz`: what it found.
-- `criteria-<scale>.jsonl.xz`, `controls-<scale>.jsonl.xz`: the same of criteria of mechanisms, placebos and controls.
+- `claims.jsonl.xz`: a line per claim, as their stage gets them; `contrasts.csv.xz`: what it found.
+- `criteria.jsonl.xz`, `controls.jsonl.xz`: the same of criteria of mechanisms, placebos and controls.
 
 `rlvr.report.recompute` reads them.
 """
@@ -36,8 +36,8 @@ from rlvr.statistics.scores import Scores, read
 from rlvr.verifiers import STATUSES
 
 COUNTS, DIVERSITY, CURVES = "counts.jsonl.xz", "diversity.jsonl.xz", "curves.jsonl.xz"
-CLAIMS, CONTRASTS = "claims-{}.jsonl.xz", "contrasts-{}.csv.xz"  # of a scale
-ACTING, CONTROLS = "criteria-{}.jsonl.xz", "controls-{}.jsonl.xz"
+CLAIMS, CONTRASTS = "claims.jsonl.xz", "contrasts.csv.xz"
+ACTING, CONTROLS = "criteria.jsonl.xz", "controls.jsonl.xz"
 MAJORITY = "majority"  # a column that only some tables read
 OF_PROBLEMS = ("problem", "level", "n", "chance", "lookup", "cluster")  # columns that all policies have in common
 OF_NOTHING = ("policy", "evaluation", "mean_tokens", *(status for status in STATUSES if status != "correct"))
@@ -45,41 +45,28 @@ OF_NOTHING = ("policy", "evaluation", "mean_tokens", *(status for status in STAT
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a paper: some of its items, by a plan, and its claims by the plans of other scales too."""
+    """What is kept of a paper at the scale of a plan: of some of its items, and of its claims if they were `judged`."""
 
     paper: str
     plan: Plan
     items: Sequence[str]
-    judged: Sequence[Plan]  # plans of the claims
-    results: str
+    judged: bool
+    paths: Paths
 
     @cached_property
-    def claims(self) -> dict[str, list[ClaimSpec]]:
-        """The claims by scale."""
-        return {plan.scale: layout(plan, self.paper) for plan in self.judged}
+    def claims(self) -> list[ClaimSpec]:
+        return layout(self.plan, self.paper) if self.judged else []
 
     @cached_property
-    def controls(self) -> dict[str, list[ControlSpec]]:
-        """The controls and placebos by scale."""
-        return {plan.scale: controls.layout(plan, self.paper) for plan in self.judged}
+    def controls(self) -> list[ControlSpec]:
+        """The controls and placebos."""
+        return controls.layout(self.plan, self.paper) if self.judged else []
 
     def pairs(self, name: str) -> list[tuple[str, str]]:
         """The (policy, evaluation) pairs whose `scores`, or `diversity`, are read."""
         of_items = [pair for item in self._items() if name in kind_of(item).reads for pair in item.scored()]
-        compared = {scale: [one.claim for one in found] for scale, found in self.controls.items()}
-        judged = [needs([*self.claims[plan.scale], *compared[plan.scale]]) for plan in self.judged]
-        of_claims = [pair for needed in judged for pair in getattr(needed, name)]
-        return list(dict.fromkeys([*of_items, *of_claims]))
-
-    def behind(self) -> dict[str, str]:
-        """The policies behind claims, controls and placebos, with their stages."""
-        stages = {}
-        for plan in self.judged:
-            found = needs([*self.claims[plan.scale], *(one.claim for one in self.controls[plan.scale])])
-            scored = [policy for policy, _ in (*found.scores, *found.diversity)]
-            named = [*scored, *(run for runs in found.rows.values() for run in runs)]
-            stages |= {policy: plan.stage(policy) for policy in named}
-        return stages
+        of_claims = needs([*self.claims, *(one.claim for one in self.controls)])
+        return list(dict.fromkeys([*of_items, *getattr(of_claims, name)]))
 
     def _items(self) -> list[Item]:
         made = self.plan.papers[self.paper]
@@ -87,32 +74,26 @@ class Kept:
 
     def files(self) -> list[Path]:
         """The files that `write` reads."""
-        paths, found = Paths(self.results, self.plan.scale), []
-        for plan in self.judged:
-            needed = needs(self.claims[plan.scale])
-            found += [Paths(self.results, plan.scale).claims(self.paper)[1]]
-            found += [file for run in needed.runs for file in paths.rows(run)]
-            found += [paths.measured(name, run) for name, runs in needed.measured.items() for run in runs]
-        found += [paths.scores(*pair) for pair in self.pairs("scores")]
-        return [Path(file) for file in (*found, *(paths.diversity(*pair) for pair in self.pairs("diversity")))]
+        of_claims, found = needs(self.claims), [self.paths.claims(self.paper)[1]] * self.judged
+        found += [file for run in of_claims.runs for file in self.paths.rows(run)]
+        found += [self.paths.measured(name, run) for name, runs in of_claims.measured.items() for run in runs]
+        found += [self.paths.scores(*pair) for pair in self.pairs("scores")]
+        return [Path(file) for file in (*found, *(self.paths.diversity(*pair) for pair in self.pairs("diversity")))]
 
     def write(self, out: Path) -> None:
         """Writes the files of this module into a folder."""
-        paths, majority = Paths(self.results, self.plan.scale), False
-        for item in self._items():
-            majority |= "maj" in getattr(item.content, "measures", ())
-        evaluations = {name: spec for plan in (*self.judged, self.plan) for name, spec in plan.evaluations.items()}
+        paths = self.paths
+        majority = any("maj" in getattr(item.content, "measures", ()) for item in self._items())
         leave = OF_NOTHING if majority else (*OF_NOTHING, MAJORITY)
         for name, path, file in (("scores", paths.scores, COUNTS), ("diversity", paths.diversity, DIVERSITY)):
             if pairs := self.pairs(name):
-                publish_lines(out / file, lines({pair: Path(path(*pair)) for pair in pairs}, evaluations, leave))
-        curves: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for plan in self.judged:
-            claims, of = self.claims[plan.scale], Paths(self.results, plan.scale)
-            curves |= _columns_read(claims, evidence(claims, of), plan.scale)
-            criteria = mechanisms.layout(plan, self.paper)
-            keep(out, plan.scale, {CLAIMS: claims, ACTING: criteria, CONTROLS: self.controls[plan.scale]})
-            publish_packed(out / CONTRASTS.format(plan.scale), Path(of.claims(self.paper)[1]).read_bytes())
+                scores = {pair: Path(path(*pair)) for pair in pairs}
+                publish_lines(out / file, lines(scores, self.plan.evaluations, leave))
+        if not self.judged:
+            return
+        curves = _columns_read(self.claims, evidence(self.claims, paths), self.plan.scale)
+        keep(out, {CLAIMS: self.claims, ACTING: mechanisms.layout(self.plan, self.paper), CONTROLS: self.controls})
+        publish_packed(out / CONTRASTS, Path(paths.claims(self.paper)[1]).read_bytes())
         if curves:
             of_runs = sorted(curves.items())
             publish_lines(out / CURVES, (line for (name, run), rows in of_runs for line in by_column(name, run, rows)))
@@ -139,10 +120,10 @@ def by_row(lines: Iterable[dict[str, Any]]) -> dict[str, Rows]:
     }
 
 
-def keep(out: Path, scale: str, specs: Mapping[str, Sequence[Spec]]) -> None:
+def keep(out: Path, specs: Mapping[str, Sequence[Spec]]) -> None:
     """Writes what a paper's claims, criteria or controls are judged by, a line each, to the file of each name."""
     for name, of_name in specs.items():
-        publish_lines(out / name.format(scale), (one.model_dump(mode="json") for one in of_name))
+        publish_lines(out / name, (one.model_dump(mode="json") for one in of_name))
 
 
 def lines(
@@ -207,19 +188,19 @@ def _columns_read(claims: list[ClaimSpec], of: Evidence, scale: str) -> dict[tup
     }
 
 
-def claims_of(folder: Path, scale: str) -> list[ClaimSpec]:
-    """The claims that a paper's folder of data has at a scale."""
-    return [ClaimSpec.model_validate(line) for line in read_lines(folder / CLAIMS.format(scale))]
+def claims_of(folder: Path) -> list[ClaimSpec]:
+    """The claims that a paper's folder of data has."""
+    return [ClaimSpec.model_validate(line) for line in read_lines(folder / CLAIMS)]
 
 
-def controls_of(folder: Path, scale: str) -> list[ControlSpec]:
+def controls_of(folder: Path) -> list[ControlSpec]:
     """The same of its controls and placebos."""
-    return [ControlSpec.model_validate(line) for line in read_lines(folder / CONTROLS.format(scale))]
+    return [ControlSpec.model_validate(line) for line in read_lines(folder / CONTROLS)]
 
 
-def criteria_of(folder: Path, scale: str) -> list[CriterionSpec]:
+def criteria_of(folder: Path) -> list[CriterionSpec]:
     """The same of its criteria of mechanisms."""
-    return [CriterionSpec.model_validate(line) for line in read_lines(folder / ACTING.format(scale))]
+    return [CriterionSpec.model_validate(line) for line in read_lines(folder / ACTING)]
 
 
 def evidence_of(folder: Path) -> Evidence:

@@ -12,13 +12,11 @@ MAKES_RESULTS = ("training", "policies", "estimators", "sampling", "verifiers", 
 CHANGED = "+changes"  # of a commit: tracked files differed from it
 
 
-def unused(plans: Iterable[Plan]) -> list[str]:
-    """The backends and engines below src/rlvr, as git's patterns, that nothing of some plans trains or samples with."""
-    backends, engines = set(), set()
-    for plan in plans:
-        tuned = (policy.sft for policy in plan.policies.values() if policy.sft)
-        backends |= {trained.backend for trained in chain(tuned, (run.rl for run in plan.runs.values()))}
-        engines |= {evaluation.sampling.engine for evaluation in plan.evaluations.values()}
+def unused(plan: Plan) -> list[str]:
+    """The backends and engines below src/rlvr, as git's patterns, that nothing of a plan trains or samples with."""
+    tuned = (policy.sft for policy in plan.policies.values() if policy.sft)
+    backends = {trained.backend for trained in chain(tuned, (run.rl for run in plan.runs.values()))}
+    engines = {evaluation.sampling.engine for evaluation in plan.evaluations.values()}
     others = [f"training/backends/{name}" for name in BACKENDS.names() if name not in backends]
     others += [f"sampling/engines/{name}" for name in ENGINES.names() if name not in engines]
     return [f"src/rlvr/{name}{end}" for name in others for end in (".py", "/**")]

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import pandas as pd
 from rlvr.claims import controls, mechanism_table, mechanisms
 from rlvr.claims.evaluate import judged
 from rlvr.claims.mechanisms import COLUMNS, CRITERION
-from rlvr.claims.table import gather, markdown
+from rlvr.claims.table import markdown, of_texts
 from rlvr.config.layouts import numbers_of
 from rlvr.files import Mistake, publish, publish_packed, read_json, read_text, sha256
 from rlvr.items import REFERENCE, TABLES, kinds
@@ -51,6 +51,11 @@ class Places:
     out: Path
     root: Path
 
+    @cached_property
+    def scale(self) -> str:
+        scale: str = read_json(self.folder / readme.CONTENTS)["scale"]
+        return scale
+
 
 def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """What differs between a snapshot and what its counts give, a line each; writes the latter into `out`.
@@ -62,15 +67,16 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     yield from _other_files(folder)
     shutil.copytree(folder, out, dirs_exist_ok=True)
     places, items = Places(folder, out, root), [*rerender.items(folder)]
+    claiming = [paper for paper in _papers(folder) if (folder / paper / rerender.DATA / counts.CLAIMS).is_file()]
     with ProcessPoolExecutor() as pool:
-        if (folder / mechanism_table.CSV).is_file():
-            yield from _mechanisms(places, pool)
-        found = pool.map(_statistics, *_each(places, items))
-        of_claims = _claims(places, pool) if (folder / readme.CLAIMS).is_file() else iter(())
-        yield from chain.from_iterable(found)
+        if claiming:
+            yield from _mechanisms(places, pool.map(_judged, *_each(places, claiming)))
+        verdicts = pool.map(_verdicts, *_each(places, claiming))  # long, so they begin first
+        yield from chain.from_iterable(pool.map(_statistics, *_each(places, items)))
         tables = [item for item in items if item.folder == TABLES and item.shown.is_file()]
         yield from chain.from_iterable(pool.map(_table, *_each(places, tables)))
-        yield from of_claims
+        if claiming:
+            yield from _claims(places, claiming, verdicts)
     publish(out / "README.md", readme.page(out))
     yield from _differing(places, "README.md")
 
@@ -126,7 +132,7 @@ def _statistics(places: Places, item: rerender.KeptItem) -> list[str]:
     of = _evidence(item.paper / rerender.DATA)
     inputs: dict[str, object] = {name: getattr(of, name) for name in kind.reads if name not in (MECHANISMS, REFERENCE)}
     if MECHANISMS in kind.reads:
-        inputs[MECHANISMS] = _criteria(places.out, item.layout.scale, paper)
+        inputs[MECHANISMS] = _criteria(places.out, paper)
     if REFERENCE in kind.reads:
         named = item.specification.get(REFERENCE)
         inputs[REFERENCE] = places.root / named if named else None
@@ -135,30 +141,28 @@ def _statistics(places: Places, item: rerender.KeptItem) -> list[str]:
     return [*_different(f"{paper}/{item.name}", text, read_text(kept))]
 
 
-def _mechanisms(places: Places, pool: ProcessPoolExecutor) -> Iterator[str]:
-    """Criteria, from the number of each run, and placebos and controls, from counts, of every paper and scale."""
-    stored = mechanism_table.read(places.folder / mechanism_table.CSV)
-    groups = [of for _, of in stored.groupby(["scale", "paper"], sort=False)]
-    rows = [*chain.from_iterable(pool.map(_judged, *_each(places, groups)))]
-    mechanism_table.publish_in(places.out, mechanism_table.read(io.StringIO(mechanisms.as_csv(rows))))
+def _mechanisms(places: Places, rows: Iterable[list[dict[str, Any]]]) -> Iterator[str]:
+    """The judged criteria, placebos and controls of every paper."""
+    text = mechanisms.as_csv([*chain.from_iterable(rows)])
+    mechanism_table.publish_in(places.out, mechanism_table.read(io.StringIO(text)))
     for name in (mechanism_table.CSV, mechanism_table.MARKDOWN):
         yield from _differing(places, name)
 
 
-def _judged(places: Places, own: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a paper at a scale, from those that the snapshot has."""
-    scale, paper = own["scale"].iloc[0], own["paper"].iloc[0]
-    data = places.folder / paper / rerender.DATA
-    rows = mechanisms.judged_again(counts.criteria_of(data, scale), own, scale)
-    of_counts = (controls.judged(one, _evidence(data), scale) for one in counts.controls_of(data, scale))
+def _judged(places: Places, paper: str) -> list[dict[str, Any]]:
+    """A paper's criteria, from the number of each run, and its placebos and controls, from counts."""
+    data, scale = places.folder / paper / rerender.DATA, places.scale
+    stored = mechanism_table.read(places.folder / mechanism_table.CSV)
+    rows = mechanisms.judged_again(counts.criteria_of(data), stored[stored["paper"] == paper], scale)
+    of_counts = (controls.judged(one, _evidence(data), scale) for one in counts.controls_of(data))
     return [*rows, *chain.from_iterable(of_counts)]
 
 
-def _criteria(folder: Path, scale: str, paper: str) -> pd.DataFrame:
-    """The judged criteria of a paper at a scale; a frame without rows where there are none."""
+def _criteria(folder: Path, paper: str) -> pd.DataFrame:
+    """The judged criteria of a paper; a frame without rows where there are none."""
     file = folder / mechanism_table.CSV
     every = mechanism_table.read(file) if file.is_file() else pd.DataFrame(columns=[*COLUMNS])
-    return every[(every["scale"] == scale) & (every["paper"] == paper) & (every["kind"] == CRITERION)]
+    return every[(every["paper"] == paper) & (every["kind"] == CRITERION)]
 
 
 def _table(places: Places, item: rerender.KeptItem) -> list[str]:
@@ -168,34 +172,25 @@ def _table(places: Places, item: rerender.KeptItem) -> list[str]:
     return [*_differing(places, f"{item.paper.name}/{item.shown.name}")]
 
 
-def _claims(places: Places, pool: ProcessPoolExecutor) -> Iterator[str]:
-    """Claims and contrasts of every paper and scale, and what is made of them all."""
-    stored, work = pd.read_csv(places.folder / readme.CLAIMS), places.out / "claims"
-    of = dict.fromkeys(zip(stored["scale"], stored["paper"], strict=True))
-    found = pool.map(_verdicts, *_each(places, [*of]))  # begins at once, beside what the caller asks for next
-    return _compared(places, work, of, found)
-
-
-def _compared(places: Places, work: Path, of: Iterable[tuple[str, str]], found: Iterable[Any]) -> Iterator[str]:
-    for (scale, paper), (summaries, contrasts) in zip(of, found, strict=True):
-        publish(work / scale / f"{paper}.csv", summaries)
-        kept = read_text(places.folder / paper / rerender.DATA / counts.CONTRASTS.format(scale))
-        yield from _different(f"{paper}, contrasts of claims at {scale} scale", contrasts, kept)
-    frame = gather(work)
-    shutil.rmtree(work)
+def _claims(places: Places, papers: Iterable[str], found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The claims and contrasts of each paper, and what is made of them all."""
+    summaries = {}
+    for paper, (summaries[paper], contrasts) in zip(papers, found, strict=True):
+        name = f"{paper}/{rerender.DATA}/{counts.CONTRASTS}"
+        publish_packed(places.out / name, contrasts)
+        yield from _differing(places, name)
+    frame = of_texts(summaries[paper] for paper in sorted(summaries))
     publish_packed(places.out / readme.CLAIMS, frame.to_csv(index=False, lineterminator="\n"))
     publish(places.out / "claims.md", markdown(frame))
     for name in (readme.CLAIMS, "claims.md"):
         yield from _differing(places, name)
 
 
-def _verdicts(places: Places, of: tuple[str, str]) -> tuple[str, str]:
-    """The claims and contrasts of a paper at a scale."""
-    scale, paper = of
-    data, criteria = places.folder / paper / rerender.DATA, _criteria(places.out, scale, paper)
-    references = places.root / rerender.REFERENCES
-    known = criteria if len(criteria) else None
-    return judged(counts.claims_of(data, scale), _evidence(data), references, scale, known)
+def _verdicts(places: Places, paper: str) -> tuple[str, str]:
+    """The claims and contrasts of a paper."""
+    data, criteria = places.folder / paper / rerender.DATA, _criteria(places.out, paper)
+    known, references = criteria if len(criteria) else None, places.root / rerender.REFERENCES
+    return judged(counts.claims_of(data), _evidence(data), references, places.scale, known)
 
 
 def _differing(places: Places, name: str) -> Iterator[str]:

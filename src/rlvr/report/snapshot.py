@@ -53,39 +53,30 @@ def take(
     plan: Plan,
     paths: Paths,
     out: Path,
-    others: Sequence[Plan] = (),
     items: Sequence[str] = (),
     allow: str = "",
     keep: Sequence[str] = (),
-    cores: bool = True,
 ) -> list[str]:
     """The papers of a new snapshot, which replaces `out`.
 
-    It has tables and figures at one scale, and claims at every evaluated scale; `others` are the plans of the other
-    scales. With `items` it has those, of each paper of the plan, and no claims. The papers of `keep`, which the plan
-    has too, stay as `out` has them. Without `cores` it has no table or figure of a paper's core. Of figures, and of
-    tables beyond the cores, it has only what they are rendered from.
+    It has tables, figures and claims at the plan's scale; with `items` those, of each paper of the plan, and no claims.
+    The papers of `keep`, which the plan has too, stay as `out` has them. Of figures, and of tables beyond the papers'
+    cores, it has only what they are rendered from.
 
     Raises MissingResults where a file is missing, and SnapshotRefused where the policies are not of this checkout's
     code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a
     policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
-    known = [] if cores else core_items(plan)
-    of = {name: list(items) or [one for one in asked_for(plan, name) if (name, one) not in known] for name in names}
-    anew = {name: found for name, found in of.items() if name not in keep}
+    anew = {name: list(items) or asked_for(plan, name) for name in names if name not in keep}
     stay = _staying(plan, out, [name for name in names if name in keep])
-    claims = pd.DataFrame() if items else _claims(paths, list(anew), [plan, *others])
+    claims = pd.DataFrame({"paper": []}) if items else _claims(paths, list(anew), plan)
     policies = _policies(plan, paths, anew)
-    judged = {(row["paper"], row["scale"]) for row in claims.to_dict("records")}
-    kept = []
-    for name, wanted in anew.items():
-        at = [one for one in [plan, *others] if (name, one.scale) in judged]
-        kept.append(counts.Kept(name, plan, wanted, at, paths.results))
-        policies |= kept[-1].behind()
+    judged = set(claims["paper"])
+    kept = [counts.Kept(name, plan, wanted, name in judged, paths) for name, wanted in anew.items()]
     manifests = _manifests(paths, policies)
     _require(chain.from_iterable(one.files() for one in kept))
-    against = _objections(manifests.values(), stay.runs, [plan, *others])
+    against = _objections(manifests.values(), stay.runs, plan)
     if against and not allow:
         raise SnapshotRefused("; ".join(against))
     for path in out.glob("*"):
@@ -97,19 +88,16 @@ def take(
     findings.publish(out, names)
     if not items:
         _publish_claims(stay.claims, claims, out)
-        criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), [plan, *others])])
+        criteria = pd.concat([stay.criteria, _criteria(paths, list(anew), plan)])
         if len(criteria):
             mechanism_table.publish_in(out, criteria)
     _publish_runs(stay.runs, manifests, out)
     recompute.publish_checksums(out)
     readme.publish_with(
         out,
+        scale=plan.scale,
         title=f"{_title(plan, anew) if items else 'Results'} at {plan.scale} scale",
-        about=[
-            plan.about.strip(),
-            *(f"Claims stand at {p.scale} scale too. {p.about.strip()}" for p in others),
-            *([] if cores else ["The tables and figures of the papers' cores are left out."]),
-        ],
+        about=plan.about.strip(),
         made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
         papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
@@ -122,13 +110,13 @@ def _require(paths: Iterable[Path]) -> None:
         raise MissingResults(f"{missing[0]} is missing ({len(missing)} missing files in all)")
 
 
-def _claims(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
-    """The claims of some papers at the scales of some plans. Raises MissingResults where no claim was evaluated."""
+def _claims(paths: Paths, papers: Sequence[str], plan: Plan) -> pd.DataFrame:
+    """The claims of some papers at the plan's scale. Raises MissingResults where no claim was evaluated."""
     folder = Path(paths.results) / "claims"
     claims = gather(folder)
     if claims.empty:
         raise MissingResults(f"{folder / 'claims.csv'} is missing (1 missing files in all)")
-    return claims.loc[claims["paper"].isin(papers) & claims["scale"].isin([plan.scale for plan in plans])]
+    return claims.loc[claims["paper"].isin(papers) & (claims["scale"] == plan.scale)]
 
 
 def _policies(plan: Plan, paths: Paths, wanted: Wanted) -> dict[str, str]:
@@ -157,11 +145,11 @@ def _manifests(paths: Paths, policies: Mapping[str, str]) -> dict[str, dict[str,
     return {policy: read_json(path) for policy, path in files.items()}
 
 
-def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame, plans: Iterable[Plan]) -> list[str]:
+def _objections(manifests: Iterable[dict[str, Any]], staying: pd.DataFrame, plan: Plan) -> list[str]:
     """What speaks against the commits of the policies and of the runs that stay."""
     made_at = [origins.commit(part) for one in manifests for part in origins.entries(one)]
     stay = [str(commits).split(", ") for commits in (staying["commit"] if len(staying) else [])]
-    return objections(chain(made_at, chain.from_iterable(stay)), ROOT, unused(plans))
+    return objections(chain(made_at, chain.from_iterable(stay)), ROOT, unused(plan))
 
 
 def _keep_items(plan: Plan, paths: Paths, wanted: Wanted, out: Path) -> None:
@@ -196,10 +184,10 @@ def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> N
     publish_packed(out / readme.CLAIMS, claims.to_csv(index=False, lineterminator="\n"))
 
 
-def _criteria(paths: Paths, papers: Sequence[str], plans: Sequence[Plan]) -> pd.DataFrame:
-    """The judged criteria, placebos and controls of some papers at the scales of some plans."""
+def _criteria(paths: Paths, papers: Sequence[str], plan: Plan) -> pd.DataFrame:
+    """The judged criteria, placebos and controls of some papers at the plan's scale."""
     criteria = pd.concat(mechanism_table.gather(Path(paths.results) / name) for name in ("mechanisms", "controls"))
-    return criteria.loc[criteria["paper"].isin(papers) & criteria["scale"].isin([plan.scale for plan in plans])]
+    return criteria.loc[criteria["paper"].isin(papers) & (criteria["scale"] == plan.scale)]
 
 
 def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
@@ -232,17 +220,15 @@ def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
 
 def main(
     papers: Annotated[str, typer.Option(help="Papers, separated by commas.")],
-    scale: Annotated[str, typer.Option(help="The scale of tables and figures.")] = SCALE,
+    scale: Annotated[str, typer.Option(help="The scale.")] = SCALE,
     results: Annotated[Path, typer.Option(help="The results folder.")] = Path("results"),
     out: Annotated[Path, typer.Option(help="Folder to write; replaces an earlier snapshot.")] = Path("docs/results"),
     items: Annotated[
         list[str] | None, typer.Option("--item", help="Only this table or figure, and no claims; may be repeated.")
     ] = None,
-    alone: Annotated[bool, typer.Option("--alone", help="Claims of this scale, none of others.")] = False,
     keep: Annotated[
         str, typer.Option(metavar="PAPERS", help="Papers that stay as the folder has them, separated by commas.")
     ] = "",
-    cores: Annotated[bool, typer.Option(help="Take the tables and figures of the papers' cores too.")] = True,
     allow: Annotated[
         str, typer.Option(metavar="REASON", help="Take results of other code too; the page gets the reason.")
     ] = "",
@@ -252,28 +238,18 @@ def main(
     stay = keep.split(",") if keep else []
     if stay and items:
         raise SystemExit("--keep: not with --item, whose snapshots have no claims")
-    if stay and not cores:
-        raise SystemExit("--keep: not with --no-cores, which is of the whole snapshot")
     if unknown := [name for name in stay if name not in names]:
         raise SystemExit(f"--keep {unknown[0]}: not among --papers {papers}")
-    if items and not cores:
-        raise SystemExit("--no-cores: not with --item, which names the tables and figures to take")
-    claims = gather(results / "claims") if not items else pd.DataFrame()
-    scales = [] if claims.empty or alone else [other for other in dict.fromkeys(claims["scale"]) if other != scale]
     try:
         plan = make_plan(Path(), scale, names)
-        if plan.items == "core" and not cores:
-            raise SystemExit(f"--no-cores: the scale {scale} has only the papers' cores")
-        others = [make_plan(Path(), other, names) for other in scales]
-        papers_taken = take(plan, Paths(str(results), scale), out, others, items or (), allow, stay, cores)
+        papers_taken = take(plan, Paths(str(results), scale), out, items or (), allow, stay)
     except MissingResults as error:
         targets = " ".join(f"paper_{name}" for name in names) + " claims" if not items else "league"
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
     except SnapshotRefused as error:
         raise SystemExit(f"{error}; make the results anew, or give a reason: --allow REASON") from error
-    except ConfigError as error:  # e.g. claims of a scale that config/ no longer has
-        where = f" (claims are below {results / 'claims'})" if scales else ""
-        raise SystemExit(f"{error}{where}") from error
+    except ConfigError as error:
+        raise SystemExit(str(error)) from error
     print(f"{out}/README.md: {', '.join(papers_taken)}")
 
 
