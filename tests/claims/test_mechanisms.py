@@ -264,6 +264,13 @@ def test_every_paper_asks_its_baseline_for_the_regime_that_is_written_once(tmp_p
     path.write_text(path.read_text().replace("regime: grpo", "regime: grpp"))
     with pytest.raises(ConfigError, match=r"lens/mechanism.yaml: regime: unknown arm 'grpp'; did you mean 'grpo'"):
         make_plan(root, "laptop", ["lens"])
-    (root / "config/regime.yaml").write_text(yaml.safe_dump({"regime": [{**criteria[0], "at_moss": 1}]}))
-    with pytest.raises(ConfigError, match=r"config/regime.yaml: regime.0.at_moss: unknown key; .*'at_most'"):
-        make_plan(root, "laptop", ["fade"])
+    for regime, message in [
+        ([{**criteria[0], "at_moss": 1}], "regime.0.at_moss: unknown key; .*'at_most'"),
+        ([{**criteria[0], "measure": "entropie"}], "regime.0.measure: unknown measure 'entropie'; .*'entropy'"),
+        ([{**criteria[0], "kind": "criterion"}], "regime.0.kind: unknown key"),
+        (["entropy"], "regime.0: must be a mapping"),
+        (None, "regime: "),
+    ]:
+        (root / "config/regime.yaml").write_text(yaml.safe_dump({"regime": regime}))
+        with pytest.raises(ConfigError, match=rf"config/regime.yaml: {message}"):
+            make_plan(root, "laptop", ["fade"])

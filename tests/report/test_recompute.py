@@ -1,6 +1,7 @@
 """`rlvr recompute`: a snapshot's numbers again from its counts, by the code of the stages that made them."""
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -22,7 +23,7 @@ from rlvr.items import TABLES, kind_of, statistics, table
 from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
 from rlvr.report import rerender
-from rlvr.report.counts import COUNTS, scores_of
+from rlvr.report.counts import COUNTS, by_column, by_row, scores_of
 from rlvr.report.readme import CLAIMS
 from rlvr.report.rejudge import NotInCounts, rejudge
 from rlvr.statistics.scores import read
@@ -96,13 +97,18 @@ def test_equal_counts_give_equal_numbers(snapshot):
 def test_pictures_that_a_snapshot_does_not_keep_are_drawn(made, tmp_path):
     results, _ = made
     out, again = tmp_path / "snapshot", tmp_path / "again"
-    taken(make_plan(ROOT, "smoke", ["lens"]), results, out, items=["core", "core_frontier"])
+    taken(make_plan(ROOT, "smoke", ["lens"]), results, out, items=["core", "table1", "core_frontier"])
     page = (out / "README.md").read_text()
+    assert "Pictures and tables without a link are not kept" in page and not (out / "lens/table1.md").exists()
     assert "not kept" in page and not list(out.rglob("*.png"))
     code, text = run(out, "--out", again)
-    assert code == 0 and (again / "lens/core_frontier.png").is_file(), text
+    assert code == 0 and all((again / "lens" / name).is_file() for name in ("core_frontier.png", "table1.md")), text
     shown = (again / "README.md").read_text()
     assert "(lens/core_frontier.png)" in shown and "not kept" not in shown
+    (again / "lens/core_frontier.png").write_bytes(b"of an earlier time")
+    (again / "gone.md").touch()
+    assert run(out, "--out", again)[0] == 0, "a second time too"
+    assert (again / "lens/core_frontier.png").stat().st_size > 1_000 and not (again / "gone.md").exists()
     assert (out / "README.md").read_text() == page and not list(out.rglob("*.png"))
 
 
@@ -158,6 +164,40 @@ def test_a_snapshot_without_counts_says_so(snapshot):
     (snapshot / module.CHECKSUMS).unlink()
     code, text = run(snapshot)
     assert code == 2 and "is no snapshot with counts; make it anew" in text
+
+
+def test_a_snapshot_of_an_earlier_version_and_an_out_with_other_files_are_named(snapshot, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    code, text = run(snapshot, "--out", tmp_path / "other")
+    assert code == 2 and "has other files; name a new folder" in text
+    (snapshot / "lens/.data" / rerender.ITEMS).unlink()
+    code, text = run(snapshot)
+    assert code == 2 and "items.jsonl.xz is missing: an earlier version wrote" in text
+    with pytest.raises(module.NoCounts, match="an earlier version wrote"):
+        rejudge(snapshot, make_plan(ROOT, "smoke", ["lens"]), ROOT)
+    code, text = run(tmp_path / "other")
+    assert code == 2 and "contents.json is missing: " in text and "is no snapshot with counts" in text
+
+
+def test_a_fault_in_a_process_is_named_with_its_place(snapshot):
+    file = snapshot / "lens/.data" / COUNTS
+    publish_packed(file, "\n".join(read_text(file).splitlines()[:-1]) + "\n")
+    code, text = run(snapshot)
+    assert code == 1 and re.search(r"a fault of rlvr: KeyError: .*\((?!_base)\w+\.py:\d+\)", text), text
+
+
+def test_rows_by_column_come_back_as_they_were():
+    rows = [{"a": 1, "b": None}, {"a": 2.5}, {"b": [1, 2], "a": 3}, {"a": 4, "b": 0}]
+    runs = {("metrics", "one"): rows, ("probe", "one"): [], ("probe", "two"): rows[:1]}
+    back = by_row(line for (name, run), of in runs.items() for line in by_column(name, run, of))
+    assert {(name, run): of for name, by_run in back.items() for run, of in by_run.items()} == runs
+
+
+def test_what_claims_read_has_five_significant_digits():
+    assert evaluate.rounded(0.123456789) == 0.12346 and evaluate.rounded(123456) == 123456
+    assert evaluate.rounded({"m=2": [1.0000001, None, True]}) == {"m=2": [1.0, None, True]}
+    assert math.isnan(evaluate.rounded(math.nan))
 
 
 def test_it_is_small(snapshot):

@@ -70,7 +70,9 @@ def lines(frame: pd.DataFrame) -> list[str]:
     return made
 
 
-def main(claims: Annotated[list[Path], typer.Argument(help="Files claims.csv of different scales.")]) -> None:
+def main(
+    claims: Annotated[list[Path], typer.Argument(help="Files claims.csv, or .xz, of different scales.")],
+) -> None:
     """Print, for each pair of scales, how many claims both decide, and alike."""
     if missing := [path for path in claims if not path.is_file()]:
         raise SystemExit(f"{missing[0]} is no file")

@@ -10,7 +10,10 @@ from rlvr.commands.checkout import ConfigFolder, folder_of
 
 def recompute(
     folder: Annotated[Path, typer.Argument(help="A snapshot, such as docs/results.", show_default=False)],
-    out: Annotated[Path | None, typer.Option(help="Also write all numbers, tables, figures and pages here.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write all numbers, tables, pictures and pages here; a snapshot lacks most of them."),
+    ] = None,
     config_folder: ConfigFolder = None,
 ) -> None:
     """Compute every interval, verdict and table of a snapshot again from its counts, and compare.
@@ -22,11 +25,14 @@ def recompute(
     import tempfile
 
     from rlvr.commands.lines import fail
+    from rlvr.report.readme import CONTENTS
     from rlvr.report.recompute import recompute, render_others
 
     root = folder_of(config_folder).parent
     if out is not None and out.resolve() == folder.resolve():
         fail(f"--out: {out} is the snapshot itself; name another folder")
+    if out is not None and out.exists() and not (out / CONTENTS).is_file() and (out.is_file() or any(out.iterdir())):
+        fail(f"--out: {out} has other files; name a new folder, or one that this command wrote")
     with tempfile.TemporaryDirectory() as scratch:
         into = out or Path(scratch)
         different = list(recompute(folder, root, into))

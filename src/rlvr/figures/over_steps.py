@@ -22,6 +22,7 @@ from rlvr.items.rows import mean_of_seeds
 from rlvr.items.scope import Scope
 from rlvr.statistics.run_rows import RunRows, by_seed, cell_columns, in_range, running_mean, value_at
 
+DIGITS = 4  # of a line's values, which are many
 CAPTION = (
     "Lines: means over {seeds} training seeds. Bands: their 95 % intervals (Student's t); where a panel has more than "
     "two methods, thin lines: the seeds."
@@ -89,7 +90,7 @@ def statistics(layout: OverStepsLayout, runs: RunRows) -> pd.DataFrame:
                 if values_S.size:
                     row = {**cell_columns(cell), "step": step, "measure": measure.written}
                     row |= mean_of_seeds(values_S, layout.confidence, possible(measure.name))
-                    rows.append({**row, "by_seed": by_seed(every_S)})
+                    rows.append({**row, "by_seed": by_seed(every_S, DIGITS)})
     return pd.DataFrame(rows)
 
 
@@ -146,7 +147,7 @@ FIGURE = _training.TrainingKind(
     lay_out=lay_out,
     statistics=statistics,
     claims=curve_claims.CLAIMS,
-    floats="%.4g",  # a line's values, many of them
+    floats=f"%.{DIGITS}g",
     draw=draw,
     caption=CAPTION,
 )

@@ -17,7 +17,7 @@ from rlvr.config.load import (
     read_models,
     read_prompts,
 )
-from rlvr.config.schema.mechanism import Regime
+from rlvr.config.schema.mechanism import Criterion, Regime
 from rlvr.config.schema.models_and_data import Prompt
 from rlvr.config.schema.paper import AtScale, Paper, Scale
 from rlvr.config.schema.settings import Settings
@@ -34,9 +34,11 @@ def read_paper(folder: Path, name: str, root: Path) -> tuple[Paper, Layer]:
         return paper, layer
     look_up(paper.arms, paper.regime, "arm", layer.place(("regime",)))
     file = read_yaml(folder / "regime.yaml", root)
-    asked = [{**one, "arms": [paper.regime]} for one in file.content.get("regime", [])]
-    criteria = validate(Regime, [file.with_keys(regime=asked)]).regime
-    return paper.model_copy(update={"mechanism": [*paper.mechanism, *criteria]}), layer
+    criteria = validate(Regime, [file]).regime
+    for i, one in enumerate(criteria):
+        look_up(one.known, one.measure, "measure", file.place(("regime", i, "measure")))
+    asked = [Criterion(**one.model_dump(), kind="regime", arms=[paper.regime]) for one in criteria]
+    return paper.model_copy(update={"mechanism": [*paper.mechanism, *asked]}), layer
 
 
 def check_paper(layer: Layer, name: str) -> tuple[Paper, Layer]:

@@ -101,7 +101,7 @@ class Kept:
 
 def by_column(name: str, run: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The rows of a run, a line for those with the same columns: `at` has their places, `columns` their values."""
-    places: dict[tuple[str, ...], list[int]] = {}
+    places: dict[tuple[str, ...], list[int]] = {} if rows else {(): []}
     for at, row in enumerate(rows):
         places.setdefault(tuple(row), []).append(at)
     for columns, at in places.items():

@@ -50,13 +50,21 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         "snapshot.md.j2",
         **{**contents, "papers": papers},
         shown=pictures,
-        whole=all(item["file"] for paper in papers for item in (*paper["tables"], *paper["figures"])),
+        lacking=_lacking(papers),
+        counted=(folder / "SHA256SUMS").is_file(),
         compared=all((folder / picture).is_file() for picture in findings.PICTURES),
         runs=runs.read(folder),
         criteria=criteria.is_file(),
         verdicts=claims.summary(frame),
         decided=claims.decided(frame),
     )
+
+
+def _lacking(papers: list[dict[str, Any]]) -> str:
+    """In words: what of the papers' tables and figures a snapshot has no file of; empty where it has all."""
+    kinds = {"figures": "Pictures", "tables": "tables without a link"}
+    lost = [words for kind, words in kinds.items() if any(not item["file"] for paper in papers for item in paper[kind])]
+    return " and ".join(lost).capitalize() if lost else ""
 
 
 def found(folder: Path) -> list[str]:

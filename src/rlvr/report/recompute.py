@@ -2,14 +2,15 @@
 
 Every statistic that is made of counts and every verdict is computed by the code of its stage and compared, as text,
 with what the snapshot has. Statistics of whole runs or completions are taken as they are, since only their curves stay.
-A process for each processor does so.
 """
 
 import io
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from rlvr.child_processes import die_with_parent
 from rlvr.claims import controls, mechanism_table, mechanisms
 from rlvr.claims.evaluate import judged
 from rlvr.claims.mechanisms import COLUMNS, CRITERION
@@ -26,8 +28,9 @@ from rlvr.files import Mistake, publish, publish_packed, read_json, read_text, s
 from rlvr.items import REFERENCE, TABLES, kinds
 from rlvr.items.contrast import Evidence
 from rlvr.items.statistics import computed
-from rlvr.report import counts, findings, readme, rerender
+from rlvr.report import counts, findings, readme, rerender, runs
 
+PROCESSES = 4  # at most: five papers keep no more busy, and each reads up to 600 MB
 CHECKSUMS = "SHA256SUMS"
 MECHANISMS = "mechanisms"  # the judged criteria, as the snapshot has them
 COUNTED = {"scores", "diversity", MECHANISMS, REFERENCE}  # the inputs of statistics that a snapshot gives
@@ -35,6 +38,28 @@ COUNTED = {"scores", "diversity", MECHANISMS, REFERENCE}  # the inputs of statis
 
 class NoCounts(Mistake):
     """A file that numbers are computed from is missing."""
+
+
+@contextmanager
+def _processes() -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes, which end with this one; an error drops what has not begun."""
+    here = min(PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    with ProcessPoolExecutor(here, initializer=die_with_parent, initargs=(os.getpid(),)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def check(folder: Path) -> None:
+    """Raises NoCounts for a folder that is no snapshot with counts, or that an earlier version wrote."""
+    for name in (readme.CONTENTS, CHECKSUMS):
+        if not (folder / name).is_file():
+            raise NoCounts(f"{folder / name} is missing: {folder} is no snapshot with counts; make it anew")
+    papers = [f"{paper}/{rerender.DATA}/{rerender.ITEMS}" for paper in _papers(folder)]
+    if lacking := [name for name in (runs.FILE, *papers) if not (folder / name).is_file()]:
+        raise NoCounts(f"{folder / lacking[0]} is missing: an earlier version wrote {folder}; make it anew")
 
 
 def publish_checksums(folder: Path) -> None:
@@ -61,14 +86,16 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     """What differs between a snapshot and what its counts give, a line each; writes the latter into `out`.
 
     `root` has config/papers with the published tables. `out` then has the snapshot with all numbers, tables, claims
-    and pages computed anew; `render_others` adds what the snapshot does not keep. Raises NoCounts where a file is
-    missing.
+    and pages computed anew, and nothing that an earlier call wrote; `render_others` adds what the snapshot does not
+    keep. Raises NoCounts where a file is missing.
     """
     yield from _other_files(folder)
+    if (out / readme.CONTENTS).is_file():  # of an earlier time
+        shutil.rmtree(out)
     shutil.copytree(folder, out, dirs_exist_ok=True)
     places, items = Places(folder, out, root), [*rerender.items(folder)]
     claiming = [paper for paper in _papers(folder) if (folder / paper / rerender.DATA / counts.CLAIMS).is_file()]
-    with ProcessPoolExecutor() as pool:
+    with _processes() as pool:
         if claiming:
             yield from _mechanisms(places, pool.map(_judged, *_each(places, claiming)))
         verdicts = pool.map(_verdicts, *_each(places, claiming))  # long, so they begin first
@@ -99,7 +126,7 @@ def _papers(folder: Path) -> list[str]:
 def render_others(out: Path, root: Path) -> None:
     """Renders the tables and pictures that a folder which `recompute` wrote lacks, and its page with them."""
     lacking = [item for item in rerender.items(out) if not item.shown.is_file()]
-    with ProcessPoolExecutor() as pool:
+    with _processes() as pool:
         for _ in pool.map(_rendered, lacking, [root] * len(lacking)):
             pass
     findings.publish(out, _papers(out))
@@ -111,9 +138,8 @@ def _rendered(item: rerender.KeptItem, root: Path) -> None:
 
 
 def _other_files(folder: Path) -> Iterator[str]:
-    """Data with other checksums than the snapshot's. Raises NoCounts where a file, or all checksums, are missing."""
-    if not (folder / CHECKSUMS).is_file():
-        raise NoCounts(f"{folder / CHECKSUMS} is missing: {folder} is no snapshot with counts; make it anew")
+    """Data with other checksums than the snapshot's. Raises NoCounts where a file is missing."""
+    check(folder)
     for line in (folder / CHECKSUMS).read_text().splitlines():
         checksum, _, name = line.partition("  ")
         if not (folder / name).is_file():
@@ -167,7 +193,7 @@ def _criteria(folder: Path, paper: str) -> pd.DataFrame:
 
 def _table(places: Places, item: rerender.KeptItem) -> list[str]:
     """A table that the snapshot keeps."""
-    (anew,) = (of for name, of in rerender.items_of(places.out / item.paper.name).items() if name == item.name)
+    anew = replace(item, paper=places.out / item.paper.name)
     anew.render(anew.shown, places.root)
     return [*_differing(places, f"{item.paper.name}/{item.shown.name}")]
 

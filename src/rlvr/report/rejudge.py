@@ -26,7 +26,10 @@ class NotInCounts(Mistake):
 
 
 def rejudge(folder: Path, plan: Plan, root: Path) -> None:
-    """Judges all papers of a snapshot by a plan. Raises NotInCounts, and then changes nothing."""
+    """Judges all papers of a snapshot by a plan. Raises NotInCounts or NoCounts, and then changes nothing."""
+    recompute.check(folder)
+    if not (folder / mechanism_table.CSV).is_file():
+        raise NotInCounts(f"{folder / mechanism_table.CSV} is missing: {folder} has no claims")
     numbers = mechanism_table.read(folder / mechanism_table.CSV)
     numbers = numbers[numbers["met"] != NOT_RUN]
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
@@ -58,12 +61,15 @@ def _check(paper: str, scored: Iterable[tuple[str, str]], of: Evidence) -> None:
 
 def main(folder: Annotated[Path, typer.Argument(help="A snapshot, such as docs/results.")]) -> None:
     """Judge the claims, placebos and controls of a snapshot anew, from its counts."""
-    contents = read_json(folder / readme.CONTENTS)
-    names = [paper["name"] for paper in contents["papers"]]
     try:
+        recompute.check(folder)
+        contents = read_json(folder / readme.CONTENTS)
+        names = [paper["name"] for paper in contents["papers"]]
         rejudge(folder, make_plan(Path(), contents["scale"], names), Path())
     except NotInCounts as error:
         raise SystemExit(f"{error}; make the results anew") from error
+    except Mistake as error:
+        raise SystemExit(str(error)) from error
     print(f"{folder}: {', '.join(names)}")
 
 

@@ -39,6 +39,10 @@ class SnapshotRefused(Exception):
     """The results are not those of this checkout's code."""
 
 
+class CannotStay(Exception):
+    """Papers of an earlier snapshot cannot stay as they are."""
+
+
 @dataclass(frozen=True)
 class Staying:
     """What a snapshot has of papers that stay: their runs, claims and contents."""
@@ -61,10 +65,10 @@ def take(
 
     It has tables, figures and claims at the plan's scale; with `items` those, of each paper of the plan, and no claims.
     The papers of `keep`, which the plan has too, stay as `out` has them. Of figures, and of tables beyond the papers'
-    cores, it has only what they are rendered from.
+    cores, it has only what they are rendered from, and the two pictures of `rlvr.report.findings`.
 
-    Raises MissingResults where a file is missing, and SnapshotRefused where the policies are not of this checkout's
-    code (`rlvr.report.history`), unless `allow` gives the reason, which the page then has, or where `out` lacks a
+    Raises MissingResults where a file is missing; SnapshotRefused where the policies are not of this checkout's code
+    (`rlvr.report.history`), unless `allow` gives the reason, which the page then has; CannotStay where `out` lacks a
     policy of a paper to keep, since its settings changed.
     """
     names = [name for name, made in plan.papers.items() if made.paper.claims or items]
@@ -191,27 +195,30 @@ def _criteria(paths: Paths, papers: Sequence[str], plan: Plan) -> pd.DataFrame:
 
 
 def _staying(plan: Plan, out: Path, papers: Sequence[str]) -> Staying:
-    """What a snapshot has of some papers. Raises SnapshotRefused where it lacks a policy that the plan needs."""
+    """What a snapshot has of some papers. Raises CannotStay where it lacks a policy that the plan needs."""
     if not papers:
         return Staying()
     if lacking := [name for name in (FILE, readme.CLAIMS, readme.CONTENTS) if not (out / name).is_file()]:
-        raise SnapshotRefused(
-            f"{out / lacking[0]} is missing: there is no snapshot with claims whose papers could stay"
+        raise CannotStay(
+            f"{out / lacking[0]} is missing: there is no snapshot with claims of this version whose papers could stay; "
+            "take all papers anew"
         )
     runs, claims = pd.read_csv(out / FILE, keep_default_na=False), pd.read_csv(out / readme.CLAIMS)
     if not {*DISTINCT} <= set(claims):
-        raise SnapshotRefused(f"{out / readme.CLAIMS}: an earlier version wrote it; take all papers anew")
+        raise CannotStay(f"{out / readme.CLAIMS}: an earlier version wrote it; take all papers anew")
     wanted: set[str] = set()
     for paper in papers:
         made = plan.papers[paper]
         policies = {policy for item in asked_for(plan, paper) for policy in made.item(item).policies()}
         if lost := sorted(policies - set(runs["policy"])):
-            raise SnapshotRefused(
+            raise CannotStay(
                 f"{out} has no {lost[0]} ({len(lost)} missing policies in all): {paper} cannot stay as it is"
             )
         wanted |= policies
-    taken = read_json(out / readme.CONTENTS)["papers"]
-    contents = {paper["name"]: paper for paper in taken if paper["name"] in papers}
+    taken = read_json(out / readme.CONTENTS)
+    if taken["scale"] != plan.scale:
+        raise CannotStay(f"{out} is of the scale {taken['scale']}, not {plan.scale}: take all papers anew")
+    contents = {paper["name"]: paper for paper in taken["papers"] if paper["name"] in papers}
     file = out / mechanism_table.CSV
     criteria = mechanism_table.read(file) if file.is_file() else pd.DataFrame({"paper": []})
     of_papers = (claims.loc[claims["paper"].isin(papers)], contents, criteria.loc[criteria["paper"].isin(papers)])
@@ -248,7 +255,7 @@ def main(
         raise SystemExit(f"{error}; first: snakemake {targets} --config scale={scale}") from error
     except SnapshotRefused as error:
         raise SystemExit(f"{error}; make the results anew, or give a reason: --allow REASON") from error
-    except ConfigError as error:
+    except (CannotStay, ConfigError) as error:
         raise SystemExit(str(error)) from error
     print(f"{out}/README.md: {', '.join(papers_taken)}")
 

@@ -62,9 +62,9 @@ def running_mean(values: list[float], window: int) -> list[float]:
     return [float(np.nanmean(part)) if (~np.isnan(part)).any() else math.nan for part in parts]
 
 
-def by_seed(values: Iterable[float]) -> str:
+def by_seed(values: Iterable[float], digits: int = 9) -> str:
     """One value per run, NaN where it has none, as the text of one column, in the order of `policies`."""
-    return " ".join(f"{value:.9g}" for value in values)
+    return " ".join(f"{value:.{digits}g}" for value in values)
 
 
 def of_seeds(text: str) -> NDArray[np.float64]:

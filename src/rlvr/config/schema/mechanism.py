@@ -12,29 +12,18 @@ BY_CORRECT = ("positive_mass_by_correct", "negative_mass_by_correct")
 Limit = float | str  # a number, or another measure
 
 
-class Regime(Strict):
-    """The criteria of config/regime.yaml, asked of the arm that a paper's mechanism.yaml names."""
-
-    regime: "list[Criterion]"
-
-
-class Criterion(Strict):
-    """A statistic of the metrics of each run of some arms, and its bounds. docs/claims.md has the statistics.
+class Statistic(Strict):
+    """A statistic of the metrics of each run of an arm, and its bounds. docs/claims.md has the statistics.
 
     It is the mean of `measure` over the part `over` of the steps. With `above` or `below` it is the share of these
     steps in which the measure is above, or below, a number or another measure. With `against`, another arm, the measure
     is a mass by solve rate: the statistic is by how much, at those solve rates `at` where it is least, the two arms'
-    masses differ in shape. With `of_start` the statistic is divided by that over the start. Criteria of the kind
-    `regime` say what a baseline does where the settings are as they were chosen; no verdict depends on them.
+    masses differ in shape. With `of_start` the statistic is divided by that over the start.
     """
 
     name: Name
-    kind: Literal["criterion", "regime"] = "criterion"
     says: str
     place: str  # of the paper's text that motivates it
-    model: str | None = None  # null: each whose runs a scale has
-    arms: Annotated[list[str], Field(min_length=1)]
-    runs_of: str | None = None  # another arm that it is measured in, which shows what these arms have to act on
     measure: str
     over: Part = "end"
     of_start: bool = False
@@ -71,3 +60,22 @@ class Criterion(Strict):
     def known(self) -> list[str]:
         """The measures that it can name."""
         return [*BY_CORRECT] if self.against else [name for name, one in every().items() if METRICS in one.rows]
+
+
+class Criterion(Statistic):
+    """What runs of some arms must show.
+
+    One of the kind `regime` says what a baseline does where the settings are as they were chosen; no verdict depends
+    on it.
+    """
+
+    kind: Literal["criterion", "regime"] = "criterion"
+    model: str | None = None  # null: each whose runs a scale has
+    arms: Annotated[list[str], Field(min_length=1)]
+    runs_of: str | None = None  # another arm that it is measured in, which shows what these arms have to act on
+
+
+class Regime(Strict):
+    """config/regime.yaml. A paper's mechanism.yaml names the arm whose runs must show it."""
+
+    regime: list[Statistic]
