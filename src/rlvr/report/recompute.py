@@ -7,6 +7,7 @@ with what the snapshot has. Statistics of whole runs or completions are taken as
 import io
 import os
 import shutil
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -44,12 +45,17 @@ class NoCounts(Mistake):
 def _processes() -> Iterator[ProcessPoolExecutor]:
     """A pool of processes, which end with this one; an error drops what has not begun."""
     here = min(PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    with ProcessPoolExecutor(here, initializer=die_with_parent, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(here, initializer=_begin, initargs=(os.getpid(),)) as pool:
         try:
             yield pool
-        except BaseException:
+        except Exception:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _begin(parent: int) -> None:
+    die_with_parent(parent)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a word, and so the pool
 
 
 def check(folder: Path) -> None:
