@@ -2,8 +2,14 @@
 
 import json
 import math
+import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -185,6 +191,21 @@ def test_a_fault_in_a_process_is_named_with_its_place(snapshot):
     publish_packed(file, "\n".join(read_text(file).splitlines()[:-1]) + "\n")
     code, text = run(snapshot)
     assert code == 1 and re.search(r"a fault of rlvr: KeyError: .*\((?!_base)\w+\.py:\d+\)", text), text
+
+
+def test_an_interruption_ends_it_without_a_word(snapshot, tmp_path):
+    words = ["recompute", snapshot, "--out", tmp_path / "out", "--config-folder", ROOT / "config"]
+    command = [sys.executable, "-m", "rlvr", *map(str, words)]
+    ours: dict = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+    asked = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # which a shell's job may ignore
+    with subprocess.Popen(command, preexec_fn=asked, **ours) as process:
+        while process.poll() is None and not (tmp_path / "out/README.md").is_file():
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+    assert (process.returncode, text) == (130, "")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
 
 
 def test_rows_by_column_come_back_as_they_were():

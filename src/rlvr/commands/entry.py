@@ -119,8 +119,8 @@ def exit_code_of_usage(error: Any) -> int:
 def cause(error: Exception) -> str:
     """The kind of an exception, its message, and the last line of code below it."""
     last = [(at.filename, at.lineno) for at in traceback.extract_tb(error.__traceback__)[-1:]]
-    in_process = str(getattr(error.__cause__, "tb", ""))  # of an error in a process of a pool
-    last = re.findall(r'File "(.+)", line (\d+)', in_process)[-1:] or last
+    in_process = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))  # of a pool
+    last = in_process[-1:] or last
     place = "".join(f" ({Path(name).name}:{line})" for name, line in last)
     return f"{type(error).__name__}: {str(error)[:200]}{place}"
 

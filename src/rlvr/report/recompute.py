@@ -7,9 +7,7 @@ with what the snapshot has. Statistics of whole runs or completions are taken as
 import io
 import os
 import shutil
-import signal
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pebble import ProcessPool
 
 from rlvr.child_processes import die_with_parent
 from rlvr.claims import controls, mechanism_table, mechanisms
@@ -42,20 +41,18 @@ class NoCounts(Mistake):
 
 
 @contextmanager
-def _processes() -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes, which end with this one; an error drops what has not begun."""
+def _processes() -> Iterator[ProcessPool]:
+    """A pool of processes, which end with this one, and at once where an error or an interruption ends it."""
     here = min(PROCESSES, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    with ProcessPoolExecutor(here, initializer=_begin, initargs=(os.getpid(),)) as pool:
-        try:
-            yield pool
-        except Exception:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _begin(parent: int) -> None:
-    die_with_parent(parent)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a word, and so the pool
+    pool = ProcessPool(here, initializer=die_with_parent, initargs=(os.getpid(),))
+    try:
+        yield pool
+        pool.close()
+    except BaseException:
+        pool.stop()
+        raise
+    finally:
+        pool.join()
 
 
 def check(folder: Path) -> None:
@@ -103,11 +100,11 @@ def recompute(folder: Path, root: Path, out: Path) -> Iterator[str]:
     claiming = [paper for paper in _papers(folder) if (folder / paper / rerender.DATA / counts.CLAIMS).is_file()]
     with _processes() as pool:
         if claiming:
-            yield from _mechanisms(places, pool.map(_judged, *_each(places, claiming)))
-        verdicts = pool.map(_verdicts, *_each(places, claiming))  # long, so they begin first
-        yield from chain.from_iterable(pool.map(_statistics, *_each(places, items)))
+            yield from _mechanisms(places, pool.map(_judged, *_each(places, claiming)).result())
+        verdicts = pool.map(_verdicts, *_each(places, claiming)).result()  # long, so they begin first
+        yield from chain.from_iterable(pool.map(_statistics, *_each(places, items)).result())
         tables = [item for item in items if item.folder == TABLES and item.shown.is_file()]
-        yield from chain.from_iterable(pool.map(_table, *_each(places, tables)))
+        yield from chain.from_iterable(pool.map(_table, *_each(places, tables)).result())
         if claiming:
             yield from _claims(places, claiming, verdicts)
     publish(out / "README.md", readme.page(out))
@@ -133,7 +130,7 @@ def render_others(out: Path, root: Path) -> None:
     """Renders the tables and pictures that a folder which `recompute` wrote lacks, and its page with them."""
     lacking = [item for item in rerender.items(out) if not item.shown.is_file()]
     with _processes() as pool:
-        for _ in pool.map(_rendered, lacking, [root] * len(lacking)):
+        for _ in pool.map(_rendered, lacking, [root] * len(lacking)).result():
             pass
     findings.publish(out, _papers(out))
     publish(out / "README.md", readme.page(out))
