@@ -199,8 +199,9 @@ def test_an_interruption_ends_it_without_a_word(snapshot, tmp_path):
     ours: dict = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
     asked = partial(signal.signal, signal.SIGINT, signal.default_int_handler)  # which a shell's job may ignore
     with subprocess.Popen(command, preexec_fn=asked, **ours) as process:
-        while process.poll() is None and not (tmp_path / "out/README.md").is_file():
-            time.sleep(0.05)
+        first, copied = tmp_path / "out/mechanisms.csv", (snapshot / "mechanisms.csv").stat().st_mtime_ns
+        while process.poll() is None and (not first.is_file() or first.stat().st_mtime_ns == copied):
+            time.sleep(0.05)  # until the processes have begun and made a file anew
         os.killpg(process.pid, signal.SIGINT)
         text, _ = process.communicate(timeout=60)
     assert (process.returncode, text) == (130, "")
@@ -239,20 +240,19 @@ def test_unchanged_rules_judge_the_same_and_a_changed_claim_another(snapshot):
     criteria = plan.papers["lens"].paper.mechanism
     bound = criteria[0].model_copy(update={"at_least": 0.999})  # each run has 0.25 or 0.5 in this snapshot
     assert before["mechanisms.csv"].count(b",at least 0.999,") == 0
+    claims = plan.papers["lens"].paper.claims
+    first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
     criteria[0] = bound
     rejudge(snapshot, plan, ROOT)
     assert run(snapshot)[0] == 0, "by the numbers of the same runs"
+    frame = pd.read_csv(snapshot / CLAIMS)
+    assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
     anew = mechanism_table.read(snapshot / "mechanisms.csv")
     assert set(anew.loc[(anew["criterion"] == bound.name) & (anew["seeds"] > 0), "met"]) == {"no"}
     criteria[0] = bound.model_copy(update={"name": "another"})
     with pytest.raises(NotInCounts, match=r"lens: the snapshot has no numbers of another of LENS"):
         rejudge(snapshot, plan, ROOT)
     criteria[0] = bound
-    claims = plan.papers["lens"].paper.claims
-    first, claims[0] = claims[0], claims[0].model_copy(update={"says": "Other words"})
-    rejudge(snapshot, plan, ROOT)
-    frame = pd.read_csv(snapshot / CLAIMS)
-    assert set(frame[frame["claim"] == first.name]["says"]) == {"Other words"}
     scores = snapshot / "lens/.data" / COUNTS
     publish_packed(scores, read_text(scores).splitlines()[0] + "\n")
     with pytest.raises(NotInCounts, match=r"lens: the snapshot has no counts of .* missing in all"):
