@@ -30,7 +30,7 @@ from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
 from rlvr.report import rerender
 from rlvr.report.counts import COUNTS, by_column, by_row, scores_of
-from rlvr.report.readme import CLAIMS
+from rlvr.report.readme import CHECKSUMS, CLAIMS, CONTENTS
 from rlvr.report.rejudge import NotInCounts, rejudge
 from rlvr.statistics.scores import read
 
@@ -167,7 +167,7 @@ def test_a_missing_file_is_an_error_with_its_name(snapshot, name):
 
 
 def test_a_snapshot_without_counts_says_so(snapshot):
-    (snapshot / module.CHECKSUMS).unlink()
+    (snapshot / CHECKSUMS).unlink()
     code, text = run(snapshot)
     assert code == 2 and "is no snapshot with counts; make it anew" in text
 
@@ -177,6 +177,10 @@ def test_a_snapshot_of_an_earlier_version_and_an_out_with_other_files_are_named(
     (tmp_path / "other" / "file").touch()
     code, text = run(snapshot, "--out", tmp_path / "other")
     assert code == 2 and "has other files; name a new folder" in text
+    shutil.copytree(snapshot, tmp_path / "another")
+    (tmp_path / "another" / CONTENTS).write_text("{}")
+    code, text = run(snapshot, "--out", tmp_path / "another")
+    assert code == 2 and "has another snapshot; remove it" in text and (tmp_path / "another/runs.csv.xz").is_file()
     (snapshot / "lens/.data" / rerender.ITEMS).unlink()
     code, text = run(snapshot)
     assert code == 2 and "items.jsonl.xz is missing: an earlier version wrote" in text

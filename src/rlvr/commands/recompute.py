@@ -33,6 +33,9 @@ def recompute(
         fail(f"--out: {out} is the snapshot itself; name another folder")
     if out is not None and out.exists() and not (out / CONTENTS).is_file() and (out.is_file() or any(out.iterdir())):
         fail(f"--out: {out} has other files; name a new folder, or one that this command wrote")
+    both = [place / CONTENTS for place in (folder, out) if place is not None and (place / CONTENTS).is_file()]
+    if len({file.read_bytes() for file in both}) > 1:
+        fail(f"--out: {out} has another snapshot; remove it, or name a new folder")
     with tempfile.TemporaryDirectory() as scratch:
         into = out or Path(scratch)
         different = list(recompute(folder, root, into))

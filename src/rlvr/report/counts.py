@@ -55,6 +55,7 @@ class Kept:
 
     @cached_property
     def claims(self) -> list[ClaimSpec]:
+        """The claims."""
         return layout(self.plan, self.paper) if self.judged else []
 
     @cached_property

@@ -15,7 +15,7 @@ from rlvr.files import publish, read_json
 from rlvr.items import TABLES
 from rlvr.report import answers, captions, claims, findings, rerender, runs, text
 
-CONTENTS, CLAIMS = "contents.json", "claims.csv.xz"
+CONTENTS, CLAIMS, CHECKSUMS = "contents.json", "claims.csv.xz", "SHA256SUMS"
 
 
 def publish_with(folder: Path, **contents: Any) -> None:
@@ -51,7 +51,7 @@ def page(folder: Path, *, pictures: bool = True) -> str:
         **{**contents, "papers": papers},
         shown=pictures,
         lacking=_lacking(papers),
-        counted=(folder / "SHA256SUMS").is_file(),
+        counted=(folder / CHECKSUMS).is_file(),
         compared=all((folder / picture).is_file() for picture in findings.PICTURES),
         runs=runs.read(folder),
         criteria=criteria.is_file(),

@@ -31,7 +31,6 @@ from rlvr.items.statistics import computed
 from rlvr.report import counts, findings, readme, rerender, runs
 
 PROCESSES = 4  # at most: five papers keep no more busy, and each reads up to 600 MB
-CHECKSUMS = "SHA256SUMS"
 MECHANISMS = "mechanisms"  # the judged criteria, as the snapshot has them
 COUNTED = {"scores", "diversity", MECHANISMS, REFERENCE}  # the inputs of statistics that a snapshot gives
 
@@ -57,7 +56,7 @@ def _processes() -> Iterator[ProcessPool]:
 
 def check(folder: Path) -> None:
     """Raises NoCounts for a folder that is no snapshot with counts, or that an earlier version wrote."""
-    for name in (readme.CONTENTS, CHECKSUMS):
+    for name in (readme.CONTENTS, readme.CHECKSUMS):
         if not (folder / name).is_file():
             raise NoCounts(f"{folder / name} is missing: {folder} is no snapshot with counts; make it anew")
     papers = [f"{paper}/{rerender.DATA}/{rerender.ITEMS}" for paper in _papers(folder)]
@@ -68,7 +67,7 @@ def check(folder: Path) -> None:
 def publish_checksums(folder: Path) -> None:
     """Writes the checksums of a snapshot's data, as `sha256sum --check` reads them."""
     files = sorted(path for path in folder.glob(f"*/{rerender.DATA}/*"))
-    publish(folder / CHECKSUMS, "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files))
+    publish(folder / readme.CHECKSUMS, "".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files))
 
 
 @dataclass(frozen=True)
@@ -143,14 +142,14 @@ def _rendered(item: rerender.KeptItem, root: Path) -> None:
 def _other_files(folder: Path) -> Iterator[str]:
     """Data with other checksums than the snapshot's. Raises NoCounts where a file is missing."""
     check(folder)
-    for line in (folder / CHECKSUMS).read_text().splitlines():
+    for line in (folder / readme.CHECKSUMS).read_text().splitlines():
         checksum, _, name = line.partition("  ")
         if not (folder / name).is_file():
             raise NoCounts(
                 f"{folder / name} is missing: numbers of the snapshot are made from it; take it from its commit"
             )
         if sha256(folder / name) != checksum:
-            yield f"{name}: is another file than the one that was kept ({CHECKSUMS})"
+            yield f"{name}: is another file than the one that was kept ({readme.CHECKSUMS})"
 
 
 def _statistics(places: Places, item: rerender.KeptItem) -> list[str]:
@@ -202,7 +201,7 @@ def _table(places: Places, item: rerender.KeptItem) -> list[str]:
 
 
 def _claims(places: Places, papers: Iterable[str], found: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The claims and contrasts of each paper, and what is made of them all."""
+    """The claims and contrasts of each paper, and the table of all claims."""
     summaries = {}
     for paper, (summaries[paper], contrasts) in zip(papers, found, strict=True):
         name = f"{paper}/{rerender.DATA}/{counts.CONTRASTS}"
