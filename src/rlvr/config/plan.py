@@ -1,7 +1,7 @@
 """The plan's types: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes a plan."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from rlvr.config import identity
 from rlvr.config.registries import ENGINES
@@ -146,7 +146,8 @@ class Plan:
     execution: Execution  # of stages that belong to no single run
     diversity: Diversity  # one for all evaluations, since papers share them
     items: str = "all"  # what the target `paper_<name>` makes: core or all
-    companions: list[str] = field(default_factory=list)  # papers made with tables at equal pass@1, and frontiers
+    # paper -> whether it is made with tables at equal pass@1 and frontiers: all, none, or those that its core names
+    companions: dict[str, bool | Literal["core"]] = field(default_factory=dict)
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -201,12 +202,13 @@ def _items(core: Core) -> list[str]:
 
 
 def asked_for(plan: Plan, paper: str) -> list[str]:
-    """The items that `paper_<name>` makes at this scale; all of a paper that names no core."""
+    """The items that `paper_<name>` makes at this scale: its core or, as where it names none, all but some by name."""
     paper_plan = plan.papers[paper]
-    core = _items(paper_plan.paper.core) if plan.items == "core" else []
-    every = core or [name for name in paper_plan.all_items() if not paper_plan.by_name(name)]
-    left_out = () if paper in plan.companions else companions(paper_plan)
-    return [name for name in every if name not in left_out]
+    core, made = _items(paper_plan.paper.core), plan.companions[paper]
+    whole = plan.items == "all" or not core
+    beyond = [name for name in paper_plan.all_items() if whole and not paper_plan.by_name(name)]
+    left_out = set() if made is True else set(companions(paper_plan)) - set(core if made == "core" else ())
+    return [name for name in dict.fromkeys([*core, *beyond]) if name not in left_out]
 
 
 def by_name(plan: Plan) -> dict[str, list[tuple[str, str]]]:

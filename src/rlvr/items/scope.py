@@ -22,7 +22,6 @@ class Scope(Protocol):
     plan: Plan  # of all papers
     planned: PaperPlan  # the tables, then the figures before this one
     matched: Matched  # the part of comparisons at equal pass@1 that the scale makes
-    by_name: list[str]  # tables whose companions the scale makes only where they are asked for by name
 
     def models(self, names: list[str]) -> list[str]:
         """The models. Raises ConfigError for one that the paper lacks."""

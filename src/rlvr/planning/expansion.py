@@ -40,7 +40,7 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     execution, diversity = settings.execution, settings.diversity
-    companions = [paper for paper in papers if sources.with_companions(paper)]
+    companions = {paper: sources.companions(paper) for paper in papers}
     plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, companions)
     plan.controls = spec.controls
     for name in papers:
@@ -173,7 +173,6 @@ class ItemScope:
     def __init__(self, place: str, runs: PaperRuns, planned: PaperPlan):
         self.place, self.runs, self.planned = place, runs, planned
         self.paper, self.plan, self.matched = planned.paper, runs.plan, runs.scale.matched
-        self.by_name = runs.sources.at_scale[self.paper.name][0].by_name
 
     def models(self, names: list[str]) -> list[str]:
         for model in names:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rlvr.config import claim_words, paper_folders
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
@@ -133,8 +133,6 @@ def _with_stand_ins(scale: Scale, sources: dict[str, dict[str, Any]], layers: li
             for name, stand_in in layer.content.get(key, {}).items():
                 look_up(entries, name, what, layer.place((key, name)))
                 look_up(entries, stand_in, what, layer.place((key, name)))
-    for name in scale.matched.models:
-        look_up(sources["models"], name, "model", place_of(layers, ("matched", "models")))
     for key, named in found.items():
         own = getattr(scale, key)
         found[key] = {name: own.get(stand_in, stand_in) for name, stand_in in named.items()} | own
@@ -162,10 +160,8 @@ def _read_at_scale(
 def _check_at_scale(layer: Layer, paper: Paper, data: dict[str, Any]) -> None:
     """Raises ConfigError for a mistake in what a paper has at one scale."""
     check_part(AtScale, layer)
-    items_of = {"without": {**paper.tables, **paper.figures}, "by_name": paper.tables}
-    for key, known in items_of.items():
-        for name in layer.content.get(key, []):
-            look_up(known, name, "table or figure of the paper", layer.place((key,)))
+    for name in layer.content.get("without", []):
+        look_up({**paper.tables, **paper.figures}, name, "table or figure of the paper", layer.place(("without",)))
     for name, stand_in in layer.content.get("data", {}).items():
         look_up(data, name, "data set", layer.place(("data", name)))
         look_up(data, stand_in, "data set", layer.place(("data", name)))
@@ -199,7 +195,7 @@ class Sources:
         layers = self.scale_layers if paper is None else self.at_scale[paper][1]
         return _parts(layers, "settings") if model is None else _parts(layers, "models", model)
 
-    def with_companions(self, paper: str) -> bool:
+    def companions(self, paper: str) -> bool | Literal["core"]:
         own = self.at_scale[paper][0].companions
         return self.scale.companions if own is None else own
 

@@ -58,24 +58,20 @@ class AtEqualPass1(Config):
 
 
 def companions(name: str, config: Config, scope: Scope) -> tuple[dict[str, ItemConfig], dict[str, ItemConfig]]:
-    """The table at equal pass@1, and the frontier: the smallest against the largest k.
-
-    Both are of the models that the scale has at equal pass@1.
-    """
+    """The table at equal pass@1, and the frontier: the smallest against the largest k."""
     if config.matched is None:
         return {}, {}
-    part, rows = scope.matched, scope.rows(config)
+    rows = scope.rows(config)
     check_baseline(config, rows, scope)
     baseline, sweep = curve_of(config, scope)
-    some = [model for model in config.models if model in part.models] or config.models[: 1 if part.models else None]
-    common = {"models": some, "by_name": config.by_name or name in scope.by_name}
     changes = {"title": f"{config.title}, at equal pass@1", "rows": rows, "sweep": None, "every_arm": False}
-    matched = AtEqualPass1.model_construct(**{**dict(config), **changes, **common})
+    matched = AtEqualPass1.model_construct(**{**dict(config), **changes})
     k, knots = scope.largest(config.k), scope.swept(baseline, sweep)
     curves = frontier.Config(
         title=f"Pass@{k[0]} against pass@{k[-1]}: {config.title}",
         kind="frontier",
-        **common,
+        by_name=config.by_name,
+        models=config.models,
         benchmark=config.benchmark,
         benchmarks=config.benchmarks,
         arms=[*knots, *(row.arm for row in rows if row.arm not in (baseline, *knots))],

@@ -186,7 +186,6 @@ class Matched(Strict):
     What is left out is no run of the scale. Verdicts that need it are "not run".
     """
 
-    models: list[str] = []  # of a table's models only these; of a table without any of them its first
     rates: list[float] = []  # of a sweep's values only these
 
 
@@ -203,7 +202,7 @@ class Scale(Strict):
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
     items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
-    companions: bool = True  # with tables at equal pass@1 and frontiers
+    companions: bool | Literal["core"] = True  # tables at equal pass@1 and frontiers: with all, none, or the core's
     # Placebos and controls: not run, run and reported, or run so that `claims` fails where a control is not found.
     controls: Literal["none", "warn", "fail"] = "none"
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
@@ -221,5 +220,4 @@ class AtScale(Strict):
     models: dict[str, dict[str, Any]] = {}  # settings for one of its models, on top of those
     data: dict[str, str] = {}  # a data set -> the one in its place, where it is not the scale's own stand-in
     without: list[Name] = []  # tables and figures that the scale cannot make
-    by_name: list[Name] = []  # tables whose companions are made only where they are asked for by name
-    companions: bool | None = None  # null: as the scale
+    companions: bool | Literal["core"] | None = None  # null: as the scale
