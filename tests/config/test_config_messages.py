@@ -133,7 +133,7 @@ def test_a_mistake_is_named_with_file_key_and_nearest_name(copy, file, old, new,
         (ACE, "like: [grpo, ace_grpo-alpha-0.0]", 'like: ["ace_grpo-alfa-*"]',
          r"sweeps.lr.like: unknown arm 'ace_grpo-alfa-\*'"),
         # It is of a scale that is not planned, or of one that is built upon.
-        ("papers/ace/scales.yaml", "full-laptop:", "short: {settings: {rl: {steps: two}}}\nfull-laptop:",
+        ("papers/ace/scales.yaml", "\ngpu:", "\nshort: {settings: {rl: {steps: two}}}\ngpu:",
          r"papers/ace/scales.yaml: short.settings.rl.steps: .*\(got 'two'\)"),
         ("scale/laptop.yaml", "items: core", "items: cores",
          r"laptop.yaml: items: .*\(got 'cores'\); did you mean 'core'"),

@@ -227,7 +227,8 @@ def test_an_evaluation_over_several_jobs_is_the_same_samples_and_more_starts(ace
 def test_sft_comes_before_the_runs_that_start_from_it():
     plan = make_plan(ROOT, "full-laptop", ["ace"])
     work = work_of(plan, Costs(HARDWARE, "cpu-core", CLUSTER))
-    assert work.count("sft") == 3 * (1 + 12) and work.count("run") == len(runs_of(plan, "ace"))
+    assert work.count("sft") == 4 * (1 + 12), "three families, and the one on shortest paths"
+    assert work.count("run") == len(runs_of(plan, "ace"))
     for run in runs_of(plan, "ace"):
         (base,) = work.jobs[run].after
         assert base == plan.base_of(run) and work.jobs[base].after == (plan.before(base)[-1],)

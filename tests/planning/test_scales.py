@@ -64,28 +64,16 @@ def copy(tmp_path):
 
 def test_a_scale_that_is_like_another_has_its_sizes_and_its_runs(laptop):
     full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
-    assert (laptop.items, full.items) == ("core", "all")
+    assert (laptop.items, full.items) == ("core", "both")
     more = set(full.runs) - set(laptop.runs)
     assert {full.runs[run].seed for run in more} == set(range(13, 26)), "repeats: 25 in place of the paper's 10"
-    by_name = {
-        "ace": {
-            "readings_matched",
-            "readings_frontier",
-            "readings_dapo",
-            "shifts",
-            "comparisons_path",
-            "core_path",
-            "core_path_hard",
-        },
-        "lens": {"regime", "readings", "core_dose", "comparisons"},
-        "agrae": {"regime"},
-    }
-    for paper in full.papers:
-        asked, every = set(asked_for(full, paper)), set(full.papers[paper].all_items())
-        core = set(asked_for(laptop, paper))
-        assert core - by_name[paper] < asked == every - by_name[paper]
-        elsewhere = {run for name in core & by_name[paper] for run in laptop.papers[paper].item(name).policies()}
-        assert set(runs_of(laptop, paper)) - elsewhere < set(runs_of(full, paper))
+    by_name = {"ace": {"readings_dapo", "shifts"}, "lens": {"regime", "readings"}, "agrae": {"regime"}}
+    for paper, made in full.papers.items():
+        core, asked = asked_for(laptop, paper), asked_for(full, paper)
+        assert asked[: len(core)] == core, "with what is made by name elsewhere"
+        beyond = {name for name in set(made.all_items()) - set(core) if made.item(name).companion_of is None}
+        assert set(asked) - set(core) == beyond - by_name[paper]
+        assert set(runs_of(laptop, paper)) < set(runs_of(full, paper))
 
 
 def test_the_short_scale_is_a_part_of_the_laptops_without_equal_pass_1(laptop):
@@ -146,27 +134,24 @@ def test_the_scale_full_short_is_a_part_of_full_laptop_and_holds_the_short_one()
         assert missing and all(full.papers[paper].item(name).companion_of for name in missing)
 
 
-def test_a_scale_may_have_one_family_at_equal_pass_1():
-    full = make_plan(ROOT, "full-laptop", ["ace", "lens", "agrae"])
+def test_a_scale_may_make_equal_pass_1_of_the_cores_alone(laptop):
+    full = make_plan(ROOT, "full-laptop", list(laptop.papers))
+    for paper, made in full.papers.items():
+        of_core = [name for name in asked_for(laptop, paper) if made.item(name).companion_of]
+        assert of_core and [name for name in asked_for(full, paper) if made.item(name).companion_of] == of_core
     table, plain = (full.papers["ace"].tables[name] for name in ("table1_matched", "table1"))
-    assert {cell.model for cell in table.cells} == {"qwen2.5-math-7b"} and len({c.model for c in plain.cells}) == 3
-    assert {len(cell.policies) for cell in (*plain.cells, *table.cells)} == {12}
-    families = {name: table.content.models for name, table in full.papers["lens"].tables.items() if "matched" in name}
-    assert families["table1_matched"] == ["qwen2.5-3b"] and families["table2_matched"] == ["llama-3.1-8b-instruct"]
+    assert table.content.models == plain.content.models, "made by its file's name, of every family"
     for claim in layout_of_claims(full, "agrae"):
-        if claim.effort == EQUAL:
-            run = [part for part in claim.contrasts if part.terms]
-            assert bool(run) == (not claim.claim.startswith("llama_")), "another family is planned, and not run"
-            for part in run:
-                assert {len(one.policies) for one in (*part.curve, *part.terms)} == {12}, "paired by seed"
+        for part in (part for part in claim.contrasts if part.terms and claim.effort == EQUAL):
+            assert {len(one.policies) for one in (*part.curve, *part.terms)} == {12}, "paired by seed"
 
 
-def test_a_part_with_too_few_rates_or_of_an_unknown_model_is_refused(copy):
+def test_too_few_rates_and_unknown_items_are_refused(copy):
     write(copy, "mine", like="smoke", about="", matched={"rates": [0.5, 1.0]})
     message = r"a curve needs 3 learning rates of the sweep 'lr', and has 0.5, 1 at the scale mine \(matched.rates\)"
     refused(copy, message, "ace", scale="mine")
-    write(copy, "mine", like="smoke", about="", matched={"models": ["qwen2.5-math-7"]})
-    refused(copy, r"mine.yaml: matched.models: .*did you mean 'qwen2.5-math-7b'", "ace", scale="mine")
+    write(copy, "mine", like="smoke", about="", items="cores")
+    refused(copy, r"mine.yaml: items: .*'cores'", "ace", scale="mine")
 
 
 @pytest.mark.parametrize("scale", ["laptop", "smoke", "paper"])

@@ -1,7 +1,7 @@
 """The plan's types: models, data, runs, evaluations, tables, figures. `rlvr.planning.expansion` makes a plan."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from rlvr.config import identity
 from rlvr.config.registries import ENGINES
@@ -146,8 +146,7 @@ class Plan:
     execution: Execution  # of stages that belong to no single run
     diversity: Diversity  # one for all evaluations, since papers share them
     items: str = "all"  # what the target `paper_<name>` makes: core or all
-    # paper -> whether it is made with tables at equal pass@1 and frontiers: all, none, or those that its core names
-    companions: dict[str, bool | Literal["core"]] = field(default_factory=dict)
+    companions: list[str] = field(default_factory=list)  # papers made with tables at equal pass@1, and frontiers
     models: dict[str, Any] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     policies: dict[str, PolicySpec] = field(default_factory=dict)
@@ -202,13 +201,15 @@ def _items(core: Core) -> list[str]:
 
 
 def asked_for(plan: Plan, paper: str) -> list[str]:
-    """The items that `paper_<name>` makes at this scale: its core or, as where it names none, all but some by name."""
-    paper_plan = plan.papers[paper]
-    core, made = _items(paper_plan.paper.core), plan.companions[paper]
-    whole = plan.items == "all" or not core
-    beyond = [name for name in paper_plan.all_items() if whole and not paper_plan.by_name(name)]
-    left_out = set() if made is True else set(companions(paper_plan)) - set(core if made == "core" else ())
-    return [name for name in dict.fromkeys([*core, *beyond]) if name not in left_out]
+    """The items that `paper_<name>` makes at this scale; all but those made by name of a paper that names no core."""
+    made = plan.papers[paper]
+    core, coming = _items(made.paper.core), companions(made)
+    asked = core if plan.items != "all" else []
+    if plan.items != "core" or not core:
+        others = [name for name in made.all_items() if not made.by_name(name)]
+        asked = [*asked, *(name for name in others if plan.items != "both" or name not in {*core, *coming})]
+    left_out = () if paper in plan.companions else coming
+    return [name for name in asked if name not in left_out]
 
 
 def by_name(plan: Plan) -> dict[str, list[tuple[str, str]]]:

@@ -40,7 +40,7 @@ def make_plan(root: Path | str, scale: str, papers: list[str], mine: str = "", o
         _add_mine(sources, mine)
     settings, spec = validate(Settings, [sources.defaults, *sources.of_scale()]), sources.scale
     execution, diversity = settings.execution, settings.diversity
-    companions = {paper: sources.companions(paper) for paper in papers}
+    companions = [paper for paper in papers if sources.with_companions(paper)]
     plan = Plan(scale, spec.about, spec.models, spec.data, execution, diversity, spec.items, companions)
     plan.controls = spec.controls
     for name in papers:

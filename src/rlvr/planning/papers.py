@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rlvr.config import claim_words, paper_folders
 from rlvr.config.layers import ConfigError, Layer, look_up, place_of, read_yaml
@@ -195,7 +195,7 @@ class Sources:
         layers = self.scale_layers if paper is None else self.at_scale[paper][1]
         return _parts(layers, "settings") if model is None else _parts(layers, "models", model)
 
-    def companions(self, paper: str) -> bool | Literal["core"]:
+    def with_companions(self, paper: str) -> bool:
         own = self.at_scale[paper][0].companions
         return self.scale.companions if own is None else own
 

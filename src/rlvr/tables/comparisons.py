@@ -66,7 +66,7 @@ def expand(name: str, config: Config, scope: Scope) -> Item:
     known, named = scope.paper.placebos, [row.arm for row in config.rows]
     placebos = dict.fromkeys(arm for method in named for arm in known.get(method, ()) if arm not in named)
     rows = [*config.rows, *(Row(arm=arm, label=scope.paper.arms[arm].label or arm) for arm in placebos)]
-    curve = curve_of(config, scope) if config.matched and scope.plan.companions[scope.paper.name] else None
+    curve = curve_of(config, scope) if config.matched and scope.paper.name in scope.plan.companions else None
     return _scored.expand(name, config.model_copy(update={"rows": rows}), scope, curve=curve)
 
 

@@ -201,8 +201,9 @@ class Scale(Strict):
     repeats: Positive | None = None  # the number of seeds of items with `repeats`
     largest_k: Positive | None = None  # tables leave out larger k
     matched: Matched = Matched()
-    items: Literal["core", "all"] = "all"  # what `paper_<name>` makes
-    companions: bool | Literal["core"] = True  # tables at equal pass@1 and frontiers: with all, none, or the core's
+    # What `paper_<name>` makes: the core, every item without `by_name`, or both, where only the core has companions.
+    items: Literal["core", "all", "both"] = "all"
+    companions: bool = True  # with tables at equal pass@1 and frontiers
     # Placebos and controls: not run, run and reported, or run so that `claims` fails where a control is not found.
     controls: Literal["none", "warn", "fail"] = "none"
     sft: bool | list[str]  # models that are fine-tuned before RL: all, none, or those of papers' `models` by name
@@ -220,4 +221,4 @@ class AtScale(Strict):
     models: dict[str, dict[str, Any]] = {}  # settings for one of its models, on top of those
     data: dict[str, str] = {}  # a data set -> the one in its place, where it is not the scale's own stand-in
     without: list[Name] = []  # tables and figures that the scale cannot make
-    companions: bool | Literal["core"] | None = None  # null: as the scale
+    companions: bool | None = None  # null: as the scale
