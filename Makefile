@@ -14,7 +14,7 @@ CLAIMING := ace,lens,agrae,fade,pacs
 CORES ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 
 .PHONY: help run test test-quick smoke doctor install install-test install-gym install-bubblewrap install-lint install-site install-bench install-cluster
-.PHONY: results results-archive snapshot snapshot-full snapshot-pretrained snapshot-league
+.PHONY: results results-archive snapshot snapshot-pretrained snapshot-league
 .PHONY: lint test-slow test-methods test-package test-cluster test-verl test-trl test-vllm test-loggers test-site
 .PHONY: site dist check-recipes bench bench-gpu check-gpu rehearse-gpu clean
 help: ## print this list
@@ -48,12 +48,12 @@ install-site: $(VENV)/.main $(VENV)-site/.site ## install what builds the site
 install-bench: $(VENV)/.main $(VENV)-bench/.bench ## install what benchmarks compare with
 install-cluster: $(VENV)-cluster/.cluster ## install verl and vLLM for GPUs, where config/cluster.yaml expects them
 
-results: install ## run the papers' cores and claims, then make snapshot, at the commit that is checked out; five hours
+results: install ## run every table, figure and claim of the papers, then make snapshot, at the commit that is checked out; half a day
 	@git diff --quiet HEAD || { echo "results are made at one commit; commit your changes first" >&2; exit 1; }
-	$(BIN)/snakemake --cores $(CORES) --config controls=warn -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
+	$(BIN)/snakemake --cores $(CORES) --config controls=warn scale=full-laptop -- paper_ace paper_lens paper_agrae paper_fade paper_pacs claims
 	$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
 
-snapshot: install ## write the results of a laptop run to docs/results/, as small files
+snapshot: install ## write the results of `snakemake --config scale=full-laptop` to docs/results/, as small files
 	@$(BIN)/python -m rlvr.report.snapshot --papers $(CLAIMING)
 
 results-archive: install ## every table, figure and page of docs/results/ from its counts, as build/results.tar.gz with its checksum
@@ -61,14 +61,11 @@ results-archive: install ## every table, figure and page of docs/results/ from i
 	tar --create --gzip --file build/results.tar.gz --directory build --sort name --owner 0 --group 0 --mtime @0 results
 	cd build && sha256sum results.tar.gz | tee results.tar.gz.sha256
 
-snapshot-full: install ## write the results of `snakemake --config scale=full-short` to docs/full/
-	@$(BIN)/python -m rlvr.report.snapshot --scale full-short --papers $(CLAIMING) --out docs/full
-
 snapshot-pretrained: install ## write the results of `snakemake --config scale=pretrained` on ACE and A-GRAE to docs/pretrained/
 	@$(BIN)/python -m rlvr.report.snapshot --scale pretrained --papers ace,agrae --out docs/pretrained
 
 snapshot-league: install ## write the results of `snakemake league` to docs/league/, as small files
-	@$(BIN)/python -m rlvr.report.snapshot --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
+	@$(BIN)/python -m rlvr.report.snapshot --scale laptop --papers methods --out docs/league --item league --item league_profile --item league_tree --item league_frontier
 
 lint: install-lint ## run ruff, pyright, snakefmt, snakemake --lint, and the rules of plain English
 	@$(VENV)-lint/bin/ruff check .

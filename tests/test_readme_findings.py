@@ -38,7 +38,7 @@ def named(bullet: str) -> str:
 
 def snapshot(bullet: str) -> Path:
     """The snapshot that a bullet links, docs/results where it links none."""
-    link = re.search(r"\((pretrained|results|league|full)(?:/README)?\.md\)", bullet)
+    link = re.search(r"\((pretrained|results|league)(?:/README)?\.md\)", bullet)
     return ROOT / "docs" / (link[1] if link else "results")
 
 

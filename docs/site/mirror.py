@@ -9,7 +9,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 PAGE_OF = {"README.md": "index.md", "tutorial.ipynb": "tutorial.md"}  # of what is another page here
 OTHER = re.compile(r"(\]\((?:\.\./|docs/)*)(README\.md|tutorial\.ipynb)")
 # Pages that a checkout may lack.
-LATER = {"docs/full/README", "docs/league/README", "docs/pretrained/README"}
+LATER = {"docs/league/README", "docs/pretrained/README"}
 OF_PAPER = "config/papers/{}/page.md"  # becomes docs/papers/<paper>.md
 PICTURE = re.compile(r'<picture>.*?<img alt="([^"]+)"\s+src="([^"]+)".*?</picture>', re.DOTALL)  # light and dark
 TOCTREE = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n%s\n```\n"

@@ -14,6 +14,7 @@ from support.evidence_by_hand import evidence_by_hand
 from support.scores_by_hand import LAYOUT, on_x
 from test_pages import claims_row
 
+from rlvr.claims import mechanism_table
 from rlvr.claims.table import markdown
 from rlvr.config.layers import ConfigError
 from rlvr.config.paths import Paths
@@ -48,6 +49,9 @@ def by_hand(plan, folder: Path, paper: str) -> None:
     """Every file of a paper that the snapshot reads, but its claims."""
     paths, made = Paths(str(folder), "smoke"), plan.papers[paper]
     evidence_by_hand(plan, folder, paper)
+    for judged in map(Path, (paths.mechanisms(paper), paths.controls(paper))):
+        judged.parent.mkdir(parents=True, exist_ok=True)
+        judged.write_text(",".join(mechanism_table.COLUMNS) + "\n")
     for name in asked_for(plan, paper):
         file = Path((paths.table if name in made.tables else paths.figure)(paper, name)[1])
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +100,6 @@ def test_it_holds_every_item_with_its_provenance(plan, results, tmp_path):
     assert all(f"(lens/{path.name})" in page for path in copied.values())
     others = {plan.papers["lens"].item(name).content.title for name in names if name in {*tables} - cores}
     assert others and all(f"\n- {title}" in page for title in others) and "tables without a link" in page
-    below = page.split(plan.papers["lens"].item("core_curves").content.title)[1].split("\n\n")[1]
-    assert "thin lines: the seeds" in below and "The paper gives numbers for the all-wrong groups alone" in below
     assert {item.name for item in rerender.items(out)} == set(names)
     assert "Taken although" in page and "c0ffee is no ancestor of HEAD" in page and "reason: by hand." in page
     runs = pd.read_csv(out / FILE)
@@ -155,7 +157,23 @@ def test_instead_of_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_
     assert {file.name for file in out.rglob("*.png")} <= {*findings.PICTURES} and figures
     page = (out / "README.md").read_text()
     assert "(lens/core_curves.png)" not in page and "Pictures and tables without a link are not kept here" in page
-    assert all(f"**{plan.papers['lens'].item(name).content.title}" in page for name in figures)
+    assert all(f"\n- {plan.papers['lens'].item(name).content.title} (figure)\n" in page for name in figures)
+
+
+def test_a_scale_with_controls_gives_no_snapshot_without_them(plan, results, tmp_path):
+    (results / "controls/smoke/lens.csv").unlink()
+    with pytest.raises(MissingResults, match=r"controls/smoke/lens\.csv is missing \(1 missing files"):
+        taken(plan, results, tmp_path / "docs")
+    assert not (tmp_path / "docs").exists()
+
+
+def test_below_a_picture_are_the_words_on_it(plan, results, tmp_path):
+    out, title = tmp_path / "docs", plan.papers["lens"].item("core_curves").content.title
+    taken(plan, results, out)
+    (out / "lens/core_curves.png").touch()
+    picture, below = readme.page(out).split(f"\n**{title}**\n\n")[1].split("\n\n")[:2]
+    assert picture.startswith(f"![{title}") and picture.endswith("](lens/core_curves.png)")
+    assert "thin lines: the seeds" in below and "The paper gives numbers for the all-wrong groups alone" in below
 
 
 def test_papers_that_stay_are_not_mixed_with_a_snapshot_of_items():

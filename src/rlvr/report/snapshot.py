@@ -27,7 +27,7 @@ from rlvr.report import counts, findings, origins, readme, recompute, rerender
 from rlvr.report.history import objections, unused
 from rlvr.report.runs import FILE, row
 
-SCALE = "laptop"
+SCALE = "full-laptop"
 Wanted = Mapping[str, Sequence[str]]  # papers with the names of their items
 
 
@@ -79,7 +79,7 @@ def take(
     judged = set(claims["paper"])
     kept = [counts.Kept(name, plan, wanted, name in judged, paths) for name, wanted in anew.items()]
     manifests = _manifests(paths, policies)
-    _require(chain.from_iterable(one.files() for one in kept))
+    _require(chain(chain.from_iterable(one.files() for one in kept), [] if items else _judged(plan, paths, anew)))
     against = _objections(manifests.values(), stay.runs, plan)
     if against and not allow:
         raise SnapshotRefused("; ".join(against))
@@ -186,6 +186,12 @@ def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> N
         claims = tested_together(together)
     publish(out / "claims.md", markdown(claims))
     publish_packed(out / readme.CLAIMS, claims.to_csv(index=False, lineterminator="\n"))
+
+
+def _judged(plan: Plan, paths: Paths, papers: Iterable[str]) -> list[Path]:
+    """The files of papers' criteria, placebos and controls, at a scale that has controls."""
+    of = papers if plan.controls != "none" else ()
+    return [Path(file) for name in of for file in (paths.mechanisms(name), paths.controls(name))]
 
 
 def _criteria(paths: Paths, papers: Sequence[str], plan: Plan) -> pd.DataFrame:
