@@ -47,7 +47,7 @@ def test_no_two_claims_of_a_paper_look_alike():
 def test_a_picture_names_what_was_run_and_explains_each_marker():
     figure = grid.draw(ACE)
     (axes,) = figure.axes
-    assert grid.what_ran(ACE).startswith("qwen2-chain on chain-easy, chain-unseen-operand")
+    assert "qwen2-chain on chain-easy, chain-unseen-operand" in grid.what_ran(ACE)
     assert any(" ".join(text.get_text().split()) == grid.what_ran(ACE) for text in axes.texts)
     entries = {text.get_text() for text in figure.legends[0].get_texts()}
     assert entries == set(ACE["published"]) | set(ACE["verdict"])
