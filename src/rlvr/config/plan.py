@@ -201,13 +201,12 @@ def _items(core: Core) -> list[str]:
 
 
 def asked_for(plan: Plan, paper: str) -> list[str]:
-    """The items that `paper_<name>` makes at this scale; all but those made by name of a paper that names no core."""
+    """The items that `paper_<name>` makes at this scale; a paper without a core makes all, but those made by name."""
     made = plan.papers[paper]
     core, coming = _items(made.paper.core), companions(made)
-    asked = core if plan.items != "all" else []
-    if plan.items != "core" or not core:
-        others = [name for name in made.all_items() if not made.by_name(name)]
-        asked = [*asked, *(name for name in others if plan.items != "both" or name not in {*core, *coming})]
+    others = [name for name in made.all_items() if not made.by_name(name)]
+    beyond = [name for name in others if name not in {*core, *coming}]
+    asked = {"core": core or others, "all": others, "both": [*core, *beyond]}[plan.items]
     left_out = () if paper in plan.companions else coming
     return [name for name in asked if name not in left_out]
 

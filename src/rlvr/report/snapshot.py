@@ -190,8 +190,10 @@ def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> N
 
 def _judged(plan: Plan, paths: Paths, papers: Iterable[str]) -> list[Path]:
     """The files of papers' criteria, placebos and controls, at a scale that has controls."""
-    of = papers if plan.controls != "none" else ()
-    return [Path(file) for name in of for file in (paths.mechanisms(name), paths.controls(name))]
+    of = {name: plan.papers[name].paper for name in papers if plan.controls != "none"}
+    files = [paths.mechanisms(name) for name, paper in of.items() if paper.mechanism]
+    files += [paths.controls(name) for name, paper in of.items() if paper.placebos or paper.controls]
+    return [Path(file) for file in files]
 
 
 def _criteria(paths: Paths, papers: Sequence[str], plan: Plan) -> pd.DataFrame:
