@@ -100,7 +100,8 @@ test-loggers: $(VENV)-loggers/.loggers ## test runs that log to the real TensorB
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(VENV)-loggers/bin/python -m pytest -m loggers tests/training/test_loggers.py
 
 site: install-site build/ledger.csv ## build the documentation as a site, site/index.html; PICTURES=yes draws those of results too
-	@PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv $(if $(filter yes,$(PICTURES)),--pictures) build/site
+	@rm -rf site
+	PYTHONPATH=src $(BIN)/python docs/site/pages.py --ledger build/ledger.csv $(if $(filter yes,$(PICTURES)),--pictures) build/site
 	$(VENV)-site/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site build/site site
 	$(VENV)-site/bin/python docs/site/check.py site
 

@@ -22,9 +22,10 @@ from rlvr.report.numbers import Popovers, numbers
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PICTURES = 700_000  # bytes on one page
 ALONE = papers.WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
-RUNS = """# Runs
+RUNS = """# Runs of {model}
 
-Every policy behind the [results](README.md). A name ends in a hash of every setting that changes the numbers.
+Every policy behind the [results](README.md) that this model became. A name ends in a hash of every setting that
+changes the numbers.
 
 """
 CLAIMS = """# Claims, one by one
@@ -60,11 +61,13 @@ def main(
 
 def snapshot(taken: papers.Snapshot, out: Path) -> None:
     """The pages of a snapshot: runs, claims if it has any, and the numbers of each table and figure."""
-    (out / "runs.md").write_text(papers.WIDE + RUNS + taken.runs.table() + "\n")
     folders = [folder.name for folder in sorted(out.iterdir()) if folder.is_dir() and out.name != papers.RESULTS]
-    pages = ["runs", *(f"{name}/*" for name in folders)]
+    pages = ["runs-*", *(f"{name}/*" for name in folders)]
+    for model, own in taken.runs.of_models():
+        page = papers.WIDE + RUNS.format(model=model) + own.table() + "\n"
+        (out / papers.PAGE_OF_RUNS.format(model=model)).with_suffix(".md").write_text(page)
     if not taken.claims.empty:
-        (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, "runs.html"))
+        (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, papers.PAGE_OF_RUNS))
         pages = ["claims-table", "claims", *pages]
     pages += ["mechanisms"] if (out / "mechanisms.md").is_file() else []
     for item in rerender.items(taken.folder):
@@ -76,7 +79,7 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
 
 def _numbers(item: rerender.KeptItem, taken: papers.Snapshot, out: Path) -> None:
     """A page with the statistics of a table or figure, linked from the table's own page."""
-    runs = taken.runs.at("../../runs.html")
+    runs = taken.runs.at(f"../../{papers.PAGE_OF_RUNS}")
     popovers = Popovers(runs)
     parts = [numbers(frame, name, popovers) for name, frame in item.statistics().items()]
     page, title = out / "numbers" / f"{item.name}.md", item.layout.title

@@ -20,6 +20,7 @@ from rlvr.report import claims, ledger, readme, runs, stated, text
 WIDE = "---\nhide-toc: true\n---\n\n"  # of a page that is a table: it takes the whole width
 PAPERS_OWN = "paper"  # the scale of the papers' own models, data and settings
 SETTINGS = "settings"  # the folder of pages of settings
+PAGE_OF_RUNS = "runs-{model}.html"  # of a snapshot; all of a large one would be above the largest page
 RESULTS = "results"  # the snapshot that papers' pages show, and lead to in the navigation
 
 
@@ -85,7 +86,7 @@ def _content(root: Path, name: str, theory: pd.DataFrame, taken: Snapshot) -> di
         "docstring": markdown(inspect.getdoc(load(estimator)) or ""),
         "readings": _readings(root, estimator),
         "theory": ledger.of(paper["short"], theory),
-        "claims": "" if own.empty else taken.section(own, f"../{RESULTS}/runs.html"),
+        "claims": "" if own.empty else taken.section(own, f"../{RESULTS}/{PAGE_OF_RUNS}"),
         "results": taken.results(name),
         "found": _found(taken, name),
         "bibtex": citing.fenced(citing.of_paper(root, name)),

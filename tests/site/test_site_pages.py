@@ -104,13 +104,13 @@ def test_a_page_weighs_what_it_loads(tmp_path):
 
 def test_a_number_leads_to_its_runs(snapshot):
     frames = rerender.items_of(snapshot / "ace")["core"].statistics()
-    popovers = numbers.Popovers(runs.read(snapshot).at("runs.html"))
+    popovers = numbers.Popovers(runs.read(snapshot).at("runs-{model}.html"))
     page = numbers.numbers(frames["core"], "core", popovers)
     assert '<button type="button" popovertarget="runs-0">−1.5 [−2, 1e-05]</button>' in page
     assert page == numbers.numbers(frames["core"], "core", popovers), "another table leads to the same popover"
     (popover,) = popovers.html
     assert popover.startswith('<div popover id="runs-0"')
-    assert '<a href="runs.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in popover
+    assert '<a href="runs-tiny.html#tiny-grpo-seed1-ab">grpo with tiny, learning rate 5e-05</a>, seeds 1, 2' in popover
     assert "c0ffee" in popover and "main.txt beef" in popover and "0 min 14 s" in popover
     assert "GRPO &lt;b&gt;" in popover and "GRPO <b>" not in page + popover
     same_page = numbers.Popovers(runs.read(snapshot))
@@ -207,7 +207,7 @@ def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, 
         written = (out / "README.md").read_text()
         assert ("![A. " if most else "Figure: [A](") in written and "\n\nWhy. " in written
         assert ("\nace/*\n" in written) == (name == "league"), "papers' own pages lead to those of docs/results"
-        assert (out / "runs.md").is_file() and "GRPO" in (out / "ace" / "numbers" / "core.md").read_text()
+        assert (out / "runs-tiny.md").is_file() and "GRPO" in (out / "ace" / "numbers" / "core.md").read_text()
         assert "(numbers/core.md)" in (out / "ace" / "core.md").read_text()
 
 

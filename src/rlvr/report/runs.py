@@ -1,7 +1,7 @@
 """The runs behind results: a row per policy, their table, and the origin of a number."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,10 @@ def read(folder: Path) -> "RunPages":
 
 
 class RunPages:
-    """Policies in order of their arms and seeds; `page` is where their table is, "" for the same page."""
+    """Policies in order of their arms and seeds.
+
+    `page` is where their table is, "" for the same page; "{model}" in it stands for a policy's model.
+    """
 
     def __init__(self, frame: pd.DataFrame, page: str = ""):
         self.frame = frame.astype(str).sort_values([*GROUP, "seed"], key=_by_number, ignore_index=True)
@@ -74,6 +77,10 @@ class RunPages:
 
     def at(self, page: str) -> "RunPages":
         return RunPages(self.frame, page)
+
+    def of_models(self) -> Iterator[tuple[str, "RunPages"]]:
+        """Each model with its policies."""
+        return ((str(model), RunPages(own, self.page)) for model, own in self.frame.groupby("model"))
 
     def table(self) -> str:
         """All runs, each with an anchor. A column with one value for all is left out: `in_short` says most of these."""
@@ -112,7 +119,8 @@ class RunPages:
         parts = [settings, f"learning rate {rate}" if rate else ""]
         words = escape(", ".join(filter(None, [f"{method} with {model}", *parts])))
         if self.page:
-            return f'<li><a href="{self.page}#{runs.index[0]}">{words}</a>, seeds {", ".join(runs["seed"])}</li>'
+            page = self.page.format(model=model)
+            return f'<li><a href="{page}#{runs.index[0]}">{words}</a>, seeds {", ".join(runs["seed"])}</li>'
         seeds = [f'<a href="#{run}">{seed or "none"}</a>' for run, seed in runs["seed"].items()]
         return f"<li>{words}, seeds {', '.join(seeds)}</li>"
 
