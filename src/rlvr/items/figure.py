@@ -46,7 +46,9 @@ def _break_long_labels(figure: Figure, unbroken: dict[Text, str]) -> bool:
 
     `unbroken` keeps their texts, so that a label to break once more is broken as a whole.
     """
-    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    assert engine is not None, "the style has one"
+    engine.execute(figure)
     broken = False
     for axes in figure.axes:
         room = axes.get_window_extent()

@@ -40,7 +40,8 @@ CLAIMS, CONTRASTS = "claims.jsonl.xz", "contrasts.csv.xz"
 ACTING, CONTROLS = "criteria.jsonl.xz", "controls.jsonl.xz"
 MAJORITY = "majority"  # a column that only some tables read
 OF_PROBLEMS = ("problem", "level", "n", "chance", "lookup", "cluster")  # columns that all policies have in common
-OF_NOTHING = ("policy", "evaluation", "mean_tokens", *(status for status in STATUSES if status != "correct"))
+KEYS = ("policy", "evaluation")
+OF_NOTHING = (*KEYS, "mean_tokens", *(status for status in STATUSES if status != "correct"))
 
 
 @dataclass(frozen=True)
@@ -214,17 +215,32 @@ def evidence_of(folder: Path) -> Evidence:
 def scores_of(file: Path) -> Scores:
     """The scores that a file of `lines` has; none where it is missing. Raises RecordError for an incomplete line."""
     found: Scores = {}
-    problems: dict[str, Any] = {}
-    for line in read_lines(file) if file.is_file() else ():
-        if "policy" not in line:
-            problems = line
-            continue
-        policy, evaluation = line.pop("policy"), line.pop("evaluation")
-        own = {name: text.split(",") for name, text in line.items()}
-        common = {name: problems[name] for name in OF_PROBLEMS if name in problems}
-        if len({len(column) for column in (*common.values(), *own.values())}) > 1:
-            raise RecordError(f"{file}: {policy} on {evaluation} has not one count for each problem")
-        columns = {"policy": policy, "evaluation": evaluation, **common, **own}
+    for evaluation, common, policies in _by_evaluation(file):
+        columns = dict(common)
+        for policy, own in policies.items():
+            if len({len(column) for column in (*common.values(), *own.values())}) > 1:
+                raise RecordError(f"{file}: {policy} on {evaluation} has not one count for each problem")
+            columns |= {f"{policy} {name}": column for name, column in own.items()}
         # By way of text, as the files of the results are read: the same numbers to the last bit.
-        found[policy, evaluation] = read(io.StringIO(pd.DataFrame(columns).to_csv(index=False)))
+        table = read(io.StringIO(pd.DataFrame(columns).to_csv(index=False)))
+        for policy, own in policies.items():
+            frame = table[[*common, *(f"{policy} {name}" for name in own)]].set_axis([*common, *own], axis=1)
+            found[policy, evaluation] = frame.assign(policy=policy, evaluation=evaluation)
     return found
+
+
+def _by_evaluation(file: Path) -> Iterator[tuple[str, dict[str, list[Any]], dict[str, dict[str, list[str]]]]]:
+    """Each evaluation of a file of `lines`, with the columns that its policies have in common, and those of each."""
+    common: dict[str, list[Any]] = {}
+    policies: dict[str, dict[str, list[str]]] = {}
+    name = ""
+    for line in read_lines(file) if file.is_file() else ():
+        if "policy" in line:
+            policies[line["policy"]] = {key: text.split(",") for key, text in line.items() if key not in KEYS}
+            name = line["evaluation"]
+            continue
+        if policies:
+            yield name, common, policies
+        common, policies = {key: line[key] for key in OF_PROBLEMS if key in line}, {}
+    if policies:
+        yield name, common, policies

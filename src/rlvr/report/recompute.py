@@ -4,6 +4,7 @@ Every statistic that is made of counts and every verdict is computed by the code
 with what the snapshot has. Statistics of whole runs or completions are taken as they are, since only their curves stay.
 """
 
+import gc
 import io
 import os
 import shutil
@@ -118,7 +119,9 @@ def _each(places: Places, of: Sequence[Any]) -> tuple[list[Places], Sequence[Any
 @cache
 def _evidence(data: Path) -> Evidence:
     """What a paper's folder of data has: read once by a process of the pool."""
-    return counts.evidence_of(data)
+    found = counts.evidence_of(data)
+    gc.freeze()  # statsmodels collects garbage at each correction of p-values, and would search all of this
+    return found
 
 
 def _papers(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """Exact pass@k."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +18,20 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> NDArray[np.float64]:
         raise ValueError(f"pass@{k} needs 1 <= k <= n; the fewest samples of a problem are {n.min()}")
     if (c < 0).any() or (c > n).any():
         raise ValueError("the number of correct samples must lie in 0..n")
-    all_wrong = np.ones(n.shape)
+    if n.size and n.min() == n.max():
+        return _of_each(int(n.flat[0]), int(c.max()), k)[c]
+    passes = np.zeros(n.shape)
     for samples in np.unique(n):
         here = n == samples
-        all_wrong[here] = _all_wrong(int(samples), int(c[here].max()), k)[c[here]]
-    return 1 - all_wrong
+        passes[here] = _of_each(int(samples), int(c[here].max()), k)[c[here]]
+    return passes
 
 
-def _all_wrong(n: int, most: int, k: int) -> NDArray[np.float64]:
-    """The probability that k of n samples are all wrong, for 0 to `most` correct ones."""
+@lru_cache(maxsize=256)
+def _of_each(n: int, most: int, k: int) -> NDArray[np.float64]:
+    """pass@k for 0 to `most` correct of n samples."""
     factors = 1 - k / (n - np.arange(most))
-    return np.concatenate([[1.0], np.multiply.accumulate(np.maximum(factors, 0.0))])
+    return 1 - np.concatenate([[1.0], np.multiply.accumulate(np.maximum(factors, 0.0))])
 
 
 def pass_at_ks(counts: NDArray[np.int64], ks: Sequence[int]) -> NDArray[np.float64]:

@@ -30,6 +30,16 @@ def test_pass_at_k_of_counts_is_the_mean_over_problems():
     assert pass_at_ks(counts, [1, 2, 8]) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("a, b", [(0.7, 2.5), (1.0, 1.0), (2980.0, 3e-4), (40.0, 0.01)])
+@pytest.mark.parametrize("n", [1, 16, 256])
+def test_shares_are_those_of_scipy(a, b, n):
+    """So are those of a mixture, by their weights."""
+    expected = stats.betabinom.pmf(np.arange(n + 1), n, a, b)
+    assert scaling.shares((a, b), n) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    other = stats.betabinom.pmf(np.arange(n + 1), n, 2.0, 3.0)
+    assert scaling.shares((0.3, a, b, 2.0, 3.0), n) == pytest.approx(0.3 * expected + 0.7 * other, rel=1e-12)
+
+
 def test_a_planted_mixture_is_found():
     n = 32
     planted = (0.6, 6.0, 1.2, 0.5, 4.0)

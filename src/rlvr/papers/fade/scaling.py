@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,24 @@ def mixture(k: Vector, *parameters: float) -> Vector:
 
 
 def shares(parameters: Sequence[float], n: int) -> Vector:
-    """The share of problems with c = 0..n correct of n samples: a mixture of Beta-binomials."""
-    from scipy.stats import betabinom
+    """The share of problems with c = 0..n correct of n samples: a mixture of Beta-binomials.
 
-    return np.sum([w * betabinom.pmf(np.arange(n + 1), n, a, b) for w, a, b in _parts(parameters)], axis=0)
+    A Beta-binomial is C(n, c) B(c + a, n - c + b) / B(a, b), as scipy.stats.betabinom, without its checks.
+    """
+    from scipy.special import betaln
+
+    c, chosen = np.arange(n + 1), _log_binomials(n)
+    logs = ((w, chosen + betaln(c + a, n - c + b) - betaln(a, b)) for w, a, b in _parts(parameters))
+    return np.sum([w * np.exp(log) for w, log in logs], axis=0)
+
+
+@cache
+def _log_binomials(n: int) -> Vector:
+    """log C(n, c) for c = 0..n."""
+    from scipy.special import betaln
+
+    c = np.arange(n + 1)
+    return -np.log(n + 1) - betaln(n - c + 1, c + 1)
 
 
 def _parts(parameters: Sequence[float]) -> list[tuple[float, float, float]]:
