@@ -24,8 +24,8 @@ MOST_PICTURES = 700_000  # bytes on one page
 ALONE = papers.WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached from its table, not from the navigation
 RUNS = """# Runs of {model}
 
-Every policy behind the [results](README.md) that this model became. A name ends in a hash of every setting that
-changes the numbers.
+Every policy of this model behind the [results](README.md). A name ends in a hash of every setting that changes the
+numbers.
 
 """
 CLAIMS = """# Claims, one by one

@@ -55,17 +55,21 @@ def publish_in(folder: Path, rows: pd.DataFrame) -> None:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """What each criterion says, and a table per scale."""
-    lines = ["# Do the mechanisms act?", "", *notes(frame), *said(frame), ""]
-    for scale, rows in frame.groupby("scale", sort=False):
-        lines += [f"## {scale}", "", *table(rows), ""]
+    """Of each scale and paper a table, then what each of its rows says."""
+    lines = ["# Do the mechanisms act?", "", *notes(frame)]
+    for (scale, short), rows in frame.groupby(["scale", "short"], sort=False):
+        lines += [f"## {short} at {scale} scale", "", *table(rows), "", *_details(said(rows)), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def section(frame: pd.DataFrame) -> str:
-    """The same of one paper at one scale, for its page: the rows first."""
-    about = ["<details><summary>What each row says</summary>", "", *notes(frame), *said(frame), "", "</details>"]
-    return "\n".join([*table(frame), "", *about])
+    """The same of one paper at one scale, for its page."""
+    return "\n".join([*table(frame), "", *_details([*notes(frame), *said(frame)])])
+
+
+def _details(lines: list[str]) -> list[str]:
+    """What each row says, to be opened."""
+    return ["<details><summary>What each row says</summary>", "", *lines, "", "</details>"]
 
 
 def notes(frame: pd.DataFrame) -> list[str]:
@@ -76,10 +80,10 @@ def notes(frame: pd.DataFrame) -> list[str]:
 
 
 def said(frame: pd.DataFrame) -> list[str]:
-    """A line per criterion, placebo or control: its sentence, and of criteria the place in the paper."""
-    each = frame.drop_duplicates(["paper", "kind", "criterion"]).to_dict("records")
+    """A line per criterion, placebo or control of a paper: its sentence, and of criteria the place in the paper."""
+    each = frame.drop_duplicates(["kind", "criterion"]).to_dict("records")
     places = [f" ({row['place']})" if row["kind"] == CRITERION else "" for row in each]
-    return [f"- {row['short']}, `{row['criterion']}`: {row['says']}{at}." for row, at in zip(each, places, strict=True)]
+    return [f"- `{row['criterion']}`: {row['says']}{at}." for row, at in zip(each, places, strict=True)]
 
 
 def table(rows: pd.DataFrame) -> list[str]:
@@ -97,7 +101,6 @@ def table(rows: pd.DataFrame) -> list[str]:
 
 def _shown(row: pd.Series) -> dict[str, Any]:
     return {
-        "paper": row["short"],
         "kind": row["kind"],
         "criterion": row["criterion"],
         "arm": f"{row['label']} ({row['place']})" if pd.isna(row["by_seed"]) else row["label"],
