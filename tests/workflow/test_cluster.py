@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.cluster
 
 
 class Trouble(threading.Thread):
-    """Kills one training process after its first checkpoint, then has another's job preempted."""
+    """Kills one training process after its first checkpoint and before its end, then has another's job preempted."""
 
     def __init__(self, slurm: Slurm, results: Path):
         super().__init__(daemon=True)
@@ -36,14 +37,24 @@ class Trouble(threading.Thread):
                     self.slurm.run("scontrol", "update", f"JobId={job['JobID']}", "StartTime=now", check=False)
 
     def _kill(self) -> None:
-        for checkpoint in self.results.glob("runs/*/state/step-*"):
-            run = checkpoint.parent.parent.name
-            for process in psutil.process_iter(["cmdline"]):
-                words = process.info["cmdline"] or []
-                if "rlvr.training.rl" in words and any(f"/{run}/" in word for word in words) and "-m" in words:
-                    process.kill()
-                    self.killed = run
-                    return
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            state = next((Path(word) for word in words if word.endswith("/state")), None)
+            if "rlvr.training.rl" in words and "rlvr.training.retry_guard" not in words and state:
+                with suppress(psutil.NoSuchProcess):
+                    self._kill_between(process, self.results.parent / state.parent)
+                return
+
+    def _kill_between(self, process: psutil.Process, run: Path) -> None:
+        """After the first checkpoint and before the manifest: a tiny run has some hundredths of a second there."""
+        while process.is_running() and not any((run / "state").glob("step-*")):
+            time.sleep(0.001)
+        process.suspend()
+        if (run / "manifest.json").exists():
+            process.resume()
+        else:
+            process.kill()
+            self.killed = run.name
 
     def _preempt(self) -> None:
         for job in self.slurm.jobs():
