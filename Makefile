@@ -23,7 +23,7 @@ help: ## print this list
 	  for (i = 1; i <= m; i++) {print line[first[i]]; delete line[first[i]]}
 	  print "\nthen:"; for (i = 1; i <= n; i++) if (order[i] in line) print line[order[i]]}' $(MAKEFILE_LIST)
 
-run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html; five minutes on two cores
+run: install ## run GRPO and ACE-GRPO at laptop scale, to verdicts and results/report/index.html; six minutes on two cores
 	@$(BIN)/python -m rlvr.watch.follow -- $(BIN)/snakemake --cores $(CORES)
 
 test: install-test ## run all fast tests, with the whole chain once at smoke scale; twelve minutes on two cores

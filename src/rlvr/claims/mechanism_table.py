@@ -92,6 +92,8 @@ def table(rows: pd.DataFrame) -> list[str]:
     others, unlike = len(rows) - len(judged), (rows["met"] == NOT_COMPARABLE).sum()
     same = judged.duplicated(["paper", "criterion", "arm", "stand_in", "by_seed"]) & judged["by_seed"].notna()
     judged = judged[~same]
+    several = judged.groupby(["paper", "label"])["arm"].transform("nunique") > 1  # as of two training sets
+    judged = judged.assign(label=judged["label"].where(~several, judged["label"] + " `" + judged["arm"] + "`"))
     met = [f"{(of['met'] == YES).sum()} of {len(of)} {kind} rows" for kind, of in judged.groupby("kind", sort=False)]
     shown = tabulate([_shown(row) for _, row in judged.iterrows()], headers="keys", tablefmt="pipe")
     not_run = f" Of arms without runs at this scale: {others} more." if others else ""

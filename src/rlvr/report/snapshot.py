@@ -28,6 +28,7 @@ from rlvr.report.history import objections, unused
 from rlvr.report.runs import FILE, row
 
 SCALE = "full-laptop"
+COMMAND = "python -m rlvr.report.snapshot"
 Wanted = Mapping[str, Sequence[str]]  # papers with the names of their items
 
 
@@ -102,7 +103,9 @@ def take(
         scale=plan.scale,
         title=f"{_title(plan, anew) if items else 'Results'} at {plan.scale} scale",
         about=plan.about.strip(),
-        made_by="make snapshot" if plan.scale == SCALE else "python -m rlvr.report.snapshot",
+        made_by=" ".join(
+            [f"{COMMAND} --scale {plan.scale} --papers {','.join(names)}", *(f"--item {i}" for i in items)]
+        ),
         allowed=f"Taken although {'; '.join(against)}. The reason: {allow}." if against else "",
         papers=[stay.papers.get(name) or readme.paper(plan, name, anew[name]) for name in names],
     )
