@@ -18,6 +18,7 @@ import yaml
 from rlvr.items import TABLES
 from rlvr.report import readme, rerender
 from rlvr.report.numbers import Popovers, numbers
+from rlvr.report.runs import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_PICTURES = 700_000  # bytes on one page
@@ -25,7 +26,7 @@ ALONE = papers.WIDE.replace("hide-toc", "orphan: true\nhide-toc")  # reached fro
 RUNS = """# Runs of {model}
 
 Every policy of this model behind the [results](README.md). A name ends in a hash of every setting that changes the
-numbers.
+numbers. {short}
 
 """
 CLAIMS = """# Claims, one by one
@@ -64,8 +65,9 @@ def snapshot(taken: papers.Snapshot, out: Path) -> None:
     folders = [folder.name for folder in sorted(out.iterdir()) if folder.is_dir() and out.name != papers.RESULTS]
     pages = ["runs-*", *(f"{name}/*" for name in folders)]
     for model, own in taken.runs.of_models():
-        page = papers.WIDE + RUNS.format(model=model) + own.table() + "\n"
-        (out / papers.PAGE_OF_RUNS.format(model=model)).with_suffix(".md").write_text(page)
+        about = RUNS.format(model=model or "no model", short=own.in_short())
+        page = out / page_of(papers.PAGE_OF_RUNS, model)
+        page.with_suffix(".md").write_text(papers.WIDE + about + own.table() + "\n")
     if not taken.claims.empty:
         (out / "claims-table.md").write_text(papers.WIDE + CLAIMS + taken.section(taken.claims, papers.PAGE_OF_RUNS))
         pages = ["claims-table", "claims", *pages]

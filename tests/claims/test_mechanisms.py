@@ -274,3 +274,19 @@ def test_every_paper_asks_its_baseline_for_the_regime_that_is_written_once(tmp_p
         (root / "config/regime.yaml").write_text(yaml.safe_dump({"regime": regime}))
         with pytest.raises(ConfigError, match=rf"config/regime.yaml: {message}"):
             make_plan(root, "laptop", ["fade"])
+
+
+def test_the_page_has_a_table_per_paper_and_says_each_row_once():
+    metrics = {"a": rows(kl=[0.25])}
+    of_q = spec(criterion(says="It acts too"), runs=("a",)).model_copy(update={"paper": "q", "short": "Q"})
+    each = [
+        *(spec(criterion(name=name, says=says), runs=("a",)) for name, says in (("d", "One"), ("c", "Two"))),
+        spec(criterion(name="c", says="Two"), runs=("a",)).model_copy(update={"arm": "other"}),  # by the same label
+        of_q,
+    ]
+    text = mechanism_table.markdown(pd.DataFrame([row_of(one, metrics) for one in each]))
+    of_p, _, of_q = text.partition("## Q at tiny scale")
+    assert "## P at tiny scale" in of_p and "Met: 0 of 3 criterion rows." in of_p and "Met: 0 of 1" in of_q
+    assert of_p.count("- `d`: One (sec. 1).") == of_p.count("- `c`: Two (sec. 1).") == 1 and "It acts too" in of_q
+    assert of_p.index("`d`") < of_p.index("`c`"), "in the order of the file"
+    assert of_p.count("| Mine `mine` ") == 2 and of_p.count("| Mine `other` ") == 1 and "| Mine  " in of_q

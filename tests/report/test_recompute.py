@@ -24,7 +24,7 @@ from rlvr.claims.contrasts import layout
 from rlvr.commands import app
 from rlvr.config.paths import Paths
 from rlvr.config.plan import asked_for
-from rlvr.files import publish, publish_packed, read_text
+from rlvr.files import RecordError, publish, publish_lines, publish_packed, read_text
 from rlvr.items import TABLES, kind_of, statistics, table
 from rlvr.planning.expansion import make_plan
 from rlvr.report import recompute as module
@@ -123,6 +123,42 @@ def test_scores_come_back_as_they_were(made):
     for (policy, evaluation), frame in scores_of(snapshot / "lens/.data" / COUNTS).items():
         stored = read(results / "evaluations" / policy / evaluation / "scores.csv")
         assert frame.equals(stored[frame.columns]) and {"problem", "level", "n", "correct"} <= set(frame)
+
+
+E_HEAD = {"evaluation": "e", "problem": ["1", "2"], "n": [4, 4]}
+F_HEAD = {"evaluation": "f", "problem": ["3", "4", "5"], "n": [8, 8, 8]}
+
+
+def counts_of(folder: Path, *lines: dict) -> Path:
+    publish_lines(folder / COUNTS, lines)
+    return folder / COUNTS
+
+
+def test_scores_of_each_evaluation_have_its_own_problems(tmp_path):
+    """The same policy answers both; numbers and names with spaces are as in the line."""
+    of_e = [{"policy": name, "evaluation": "e", "correct": text} for name, text in (("a b", "1,2"), ("a", "3,4"))]
+    of_f = {"policy": "a", "evaluation": "f", "correct": "8,0,5", "majority": "1,0.5,"}
+    found = scores_of(counts_of(tmp_path, E_HEAD, *of_e, F_HEAD, of_f))
+    assert {key: frame["correct"].tolist() for key, frame in found.items()} == {
+        ("a b", "e"): [1, 2],
+        ("a", "e"): [3, 4],
+        ("a", "f"): [8, 0, 5],
+    }
+    assert found["a", "e"]["problem"].tolist() == ["1", "2"] and found["a", "f"]["n"].tolist() == [8, 8, 8]
+    assert found["a", "f"]["majority"].isna().tolist() == [False, False, True] and "majority" not in found["a", "e"]
+    assert scores_of(counts_of(tmp_path, E_HEAD)) == scores_of(tmp_path / "none") == {}
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ({"evaluation": "e", "correct": "1"}, "a on e has not one count for each problem"),
+        ({"evaluation": "f", "correct": "1,2"}, "a on f is among those on e"),
+    ],
+)
+def test_counts_that_do_not_fit_their_evaluation_are_named(tmp_path, line, said):
+    with pytest.raises(RecordError, match=said):
+        scores_of(counts_of(tmp_path, E_HEAD, {"policy": "a", **line}))
 
 
 def test_one_changed_count_is_found(snapshot):

@@ -160,9 +160,10 @@ def test_instead_of_pictures_it_has_what_they_are_drawn_from(plan, results, tmp_
     assert all(f"\n- {plan.papers['lens'].item(name).content.title} (figure)\n" in page for name in figures)
 
 
-def test_a_scale_with_controls_gives_no_snapshot_without_them(plan, results, tmp_path):
-    (results / "controls/smoke/lens.csv").unlink()
-    with pytest.raises(MissingResults, match=r"controls/smoke/lens\.csv is missing \(1 missing files"):
+@pytest.mark.parametrize("of", ["controls", "mechanisms"])
+def test_there_is_no_snapshot_without_criteria_or_controls(plan, results, tmp_path, of):
+    (results / of / "smoke/lens.csv").unlink()
+    with pytest.raises(MissingResults, match=rf"{of}/smoke/lens\.csv is missing \(1 missing files"):
         taken(plan, results, tmp_path / "docs")
     assert not (tmp_path / "docs").exists()
 

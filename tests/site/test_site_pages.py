@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ def snapshot(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
     (folder / "ace" / ".data").mkdir(parents=True)
     rows = [{"policy": f"tiny-grpo-seed{seed}-ab", "seed": seed, **RUN} for seed in (2, 1)]
+    rows += [{"policy": "base-cd", "seed": 1, **RUN, "model": "owner/model", "device": "a GPU"}]
     pd.DataFrame(rows).to_csv(folder / runs.FILE, index=False)
     numbers = {"label": "GRPO <b>", "model": "M", "stand_in": "tiny", "k": 32, "seeds": 2, "problems": 150}
     numbers |= {"value": -1.5, "value_low": -2.0, "value_high": 1e-5}
@@ -116,6 +118,11 @@ def test_a_number_leads_to_its_runs(snapshot):
     same_page = numbers.Popovers(runs.read(snapshot))
     numbers.numbers(frames["core"], "core", same_page)
     assert all(f'<a href="#tiny-grpo-seed{seed}-ab">{seed}</a>' in same_page.html[0] for seed in (1, 2))
+
+
+def test_a_link_to_a_run_is_to_the_page_of_its_model(snapshot):
+    facts = runs.read(snapshot).at("runs-{model}.html").origin(["tiny-grpo-seed2-ab", "base-cd"])["Runs"]
+    assert re.findall('href="([^"]+)"', facts) == ["runs-tiny.html#tiny-grpo-seed2-ab", "runs-owner-model.html#base-cd"]
 
 
 def test_long_statistics_are_a_row_per_method(snapshot):
@@ -207,7 +214,11 @@ def test_a_snapshot_has_its_pages_and_links_in_place_of_many_pictures(snapshot, 
         written = (out / "README.md").read_text()
         assert ("![A. " if most else "Figure: [A](") in written and "\n\nWhy. " in written
         assert ("\nace/*\n" in written) == (name == "league"), "papers' own pages lead to those of docs/results"
-        assert (out / "runs-tiny.md").is_file() and "GRPO" in (out / "ace" / "numbers" / "core.md").read_text()
+        pages_of_runs = {page.name: page.read_text() for page in out.glob("runs-*.md")}
+        rows = {name: page.count('<tr id="') for name, page in pages_of_runs.items()}
+        assert rows == {"runs-tiny.md": 2, "runs-owner-model.md": 1}
+        assert "2 policies" in pages_of_runs["runs-tiny.md"] and "a GPU" in pages_of_runs["runs-owner-model.md"]
+        assert "GRPO" in (out / "ace" / "numbers" / "core.md").read_text()
         assert "(numbers/core.md)" in (out / "ace" / "core.md").read_text()
 
 

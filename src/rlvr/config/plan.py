@@ -201,7 +201,10 @@ def _items(core: Core) -> list[str]:
 
 
 def asked_for(plan: Plan, paper: str) -> list[str]:
-    """The items that `paper_<name>` makes at this scale; a paper without a core makes all, but those made by name."""
+    """The items that `paper_<name>` makes at this scale; a paper without a core makes all, but those made by name.
+
+    `all` and `core` say it; `both` is the core with its companions, and all beyond it without theirs.
+    """
     made = plan.papers[paper]
     core, coming = _items(made.paper.core), companions(made)
     others = [name for name in made.all_items() if not made.by_name(name)]

@@ -44,7 +44,8 @@ def _of(layout: Layout, frames: list[pd.DataFrame]) -> str:
 def _break_long_labels(figure: Figure, unbroken: dict[Text, str]) -> bool:
     """Breaks titles and axis labels between words where they are longer than their panel; whether there was one.
 
-    `unbroken` keeps their texts, so that a label to break once more is broken as a whole.
+    `unbroken` keeps their texts, so that a label to break once more is broken as a whole. The panels are laid out and
+    not drawn, so none may have a fixed aspect.
     """
     engine = figure.get_layout_engine()
     assert engine is not None, "the style has one"

@@ -216,31 +216,30 @@ def scores_of(file: Path) -> Scores:
     """The scores that a file of `lines` has; none where it is missing. Raises RecordError for an incomplete line."""
     found: Scores = {}
     for evaluation, common, policies in _by_evaluation(file):
+        if not policies:
+            continue
         columns = dict(common)
-        for policy, own in policies.items():
+        for at, (policy, own) in enumerate(policies.items()):
             if len({len(column) for column in (*common.values(), *own.values())}) > 1:
                 raise RecordError(f"{file}: {policy} on {evaluation} has not one count for each problem")
-            columns |= {f"{policy} {name}": column for name, column in own.items()}
+            columns |= {f"{at} {name}": column for name, column in own.items()}
         # By way of text, as the files of the results are read: the same numbers to the last bit.
         table = read(io.StringIO(pd.DataFrame(columns).to_csv(index=False)))
-        for policy, own in policies.items():
-            frame = table[[*common, *(f"{policy} {name}" for name in own)]].set_axis([*common, *own], axis=1)
+        for at, (policy, own) in enumerate(policies.items()):
+            frame = table[[*common, *(f"{at} {name}" for name in own)]].set_axis([*common, *own], axis=1)
             found[policy, evaluation] = frame.assign(policy=policy, evaluation=evaluation)
     return found
 
 
 def _by_evaluation(file: Path) -> Iterator[tuple[str, dict[str, list[Any]], dict[str, dict[str, list[str]]]]]:
     """Each evaluation of a file of `lines`, with the columns that its policies have in common, and those of each."""
-    common: dict[str, list[Any]] = {}
-    policies: dict[str, dict[str, list[str]]] = {}
-    name = ""
+    name, common, policies = "", {}, {}
     for line in read_lines(file) if file.is_file() else ():
-        if "policy" in line:
-            policies[line["policy"]] = {key: text.split(",") for key, text in line.items() if key not in KEYS}
-            name = line["evaluation"]
-            continue
-        if policies:
+        if "policy" not in line:
             yield name, common, policies
-        common, policies = {key: line[key] for key in OF_PROBLEMS if key in line}, {}
-    if policies:
-        yield name, common, policies
+            name, common, policies = line["evaluation"], {key: line[key] for key in OF_PROBLEMS if key in line}, {}
+        elif line["evaluation"] != name:
+            raise RecordError(f"{file}: {line['policy']} on {line['evaluation']} is among those on {name or 'nothing'}")
+        else:
+            policies[line["policy"]] = {key: text.split(",") for key, text in line.items() if key not in KEYS}
+    yield name, common, policies

@@ -1,5 +1,6 @@
 """The runs behind results: a row per policy, their table, and the origin of a number."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -55,6 +56,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds >= 3600 else time.strftime("%-M min %-S s", time.gmtime(seconds))
 
 
+def page_of(pages: str, model: str) -> str:
+    """The page of a model: "{model}" stands for its name, which for a published one is its repository, or empty."""
+    return pages.format(model=re.sub(r"[^A-Za-z0-9._-]", "-", model) or "others")
+
+
 def total(seconds: pd.Series) -> str:
     """The sum of a column of texts, as a duration."""
     return duration(float(pd.to_numeric(seconds, errors="coerce").sum()))
@@ -68,7 +74,7 @@ def read(folder: Path) -> "RunPages":
 class RunPages:
     """Policies in order of their arms and seeds.
 
-    `page` is where their table is, "" for the same page; "{model}" in it stands for a policy's model.
+    `page` is where their table is, "" for the same page; it may have a "{model}" (`page_of`).
     """
 
     def __init__(self, frame: pd.DataFrame, page: str = ""):
@@ -119,7 +125,7 @@ class RunPages:
         parts = [settings, f"learning rate {rate}" if rate else ""]
         words = escape(", ".join(filter(None, [f"{method} with {model}", *parts])))
         if self.page:
-            page = self.page.format(model=model)
+            page = page_of(self.page, model)
             return f'<li><a href="{page}#{runs.index[0]}">{words}</a>, seeds {", ".join(runs["seed"])}</li>'
         seeds = [f'<a href="#{run}">{seed or "none"}</a>' for run, seed in runs["seed"].items()]
         return f"<li>{words}, seeds {', '.join(seeds)}</li>"

@@ -192,8 +192,8 @@ def _publish_claims(staying: pd.DataFrame, claims: pd.DataFrame, out: Path) -> N
 
 
 def _judged(plan: Plan, paths: Paths, papers: Iterable[str]) -> list[Path]:
-    """The files of papers' criteria, placebos and controls, at a scale that has controls."""
-    of = {name: plan.papers[name].paper for name in papers if plan.controls != "none"}
+    """The files of papers' criteria, placebos and controls, of those that the plan has."""
+    of = {name: plan.papers[name].paper for name in papers}
     files = [paths.mechanisms(name) for name, paper in of.items() if paper.mechanism]
     files += [paths.controls(name) for name, paper in of.items() if paper.placebos or paper.controls]
     return [Path(file) for file in files]
