@@ -39,10 +39,12 @@ class Trouble(threading.Thread):
     def _kill(self) -> None:
         for process in psutil.process_iter(["cmdline"]):
             words = process.info["cmdline"] or []
-            state = next((Path(word) for word in words if word.endswith("/state")), None)
-            if "rlvr.training.rl" in words and "rlvr.training.retry_guard" not in words and state:
+            # Other tests of this machine train too: only a run of these results.
+            states = [self.results.parent / word for word in words if word.endswith("/state")]
+            runs = [state.parent for state in states if state.is_relative_to(self.results)]
+            if "rlvr.training.rl" in words and "rlvr.training.retry_guard" not in words and runs:
                 with suppress(psutil.NoSuchProcess):
-                    self._kill_between(process, self.results.parent / state.parent)
+                    self._kill_between(process, runs[0])
                 return
 
     def _kill_between(self, process: psutil.Process, run: Path) -> None:

@@ -203,7 +203,8 @@ def _items(core: Core) -> list[str]:
 def asked_for(plan: Plan, paper: str) -> list[str]:
     """The items that `paper_<name>` makes at this scale; a paper without a core makes all, but those made by name.
 
-    `all` and `core` say it; `both` is the core with its companions, and all beyond it without theirs.
+    `core` is the core with its companions, `all` is all, and `both` is the core with its companions and all beyond it
+    without companions.
     """
     made = plan.papers[paper]
     core, coming = _items(made.paper.core), companions(made)

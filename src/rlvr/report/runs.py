@@ -57,7 +57,7 @@ def duration(seconds: float) -> str:
 
 
 def page_of(pages: str, model: str) -> str:
-    """The page of a model: "{model}" stands for its name, which for a published one is its repository, or empty."""
+    """The page of a model: `pages` with its name for "{model}", fit for a file; "others" where it has none."""
     return pages.format(model=re.sub(r"[^A-Za-z0-9._-]", "-", model) or "others")
 
 
